@@ -1,0 +1,96 @@
+# From a fresh clone: `make serve` for a server, `make test` for every test. A second run does only what changed.
+
+PYTHON ?= python3
+PORT ?= 18093
+MODEL ?=
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+
+CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.inc)
+CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
+CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
+CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
+
+.PHONY: serve build test test-cpp oracle bench bench-full bench-soak profile check format fuzz clean
+
+serve: $(VENV)/.built
+	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
+
+build: $(VENV)/.built
+
+test: $(VENV)/.built $(VENV)/.test test-cpp
+	$(BIN)/python -m pytest
+
+test-cpp: build/cpp/.built
+	build/cpp/bankml_tests
+	for fuzz in build/cpp/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}; done
+
+oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
+	$(BIN)/python -m oracle
+
+bench: $(VENV)/.built $(VENV)/.oracle $(VENV)/.bench
+	$(BIN)/python -m bench
+
+check: $(VENV)/.built $(VENV)/.test $(VENV)/.check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest bankml._engine --ignore-disjoint-bases
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FORMATTED)
+	$(BIN)/python tests/check_kernels.py
+	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_SANITIZE=address,undefined >/dev/null
+	$(BIN)/cmake --build build/asan
+	build/asan/bankml_tests
+	for fuzz in build/asan/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}; done
+	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_SANITIZE=thread >/dev/null
+	$(BIN)/cmake --build build/tsan
+	build/tsan/bankml_tests
+
+format: $(VENV)/.check
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/clang-format -i $(CXX_FORMATTED)
+
+# Finds new inputs; needs clang with its fuzzer runtime. What it finds belongs into tests/fuzz/corpus.
+fuzz: $(VENV)/.check
+	CC=clang CXX=clang++ $(CMAKE) -S . -B build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_FUZZ=ON -DBANKML_SANITIZE=fuzzer-no-link,address,undefined >/dev/null
+	$(BIN)/cmake --build build/fuzz
+	for fuzz in build/fuzz/fuzz_*; do [ ! -x $$fuzz ] || $$fuzz -max_total_time=$${FUZZ_SECONDS:-60} tests/fuzz/corpus/$${fuzz##*/fuzz_} || exit 1; done
+
+clean:
+	rm -rf build $(VENV)
+
+# Stamps -----------------------------------------------------------------------------------------------------------------------------------
+
+define preflight
+missing=""; \
+command -v $(PYTHON) >/dev/null || missing="$$missing python3"; \
+{ command -v $${CXX:-c++} || command -v g++ || command -v clang++; } >/dev/null || missing="$$missing g++"; \
+$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
+$(PYTHON) -c 'import os, sysconfig, sys; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null || missing="$$missing python3-dev"; \
+if [ -n "$$missing" ]; then echo "bankml needs packages that are not installed; run: sudo apt-get install$$missing" >&2; exit 1; fi; \
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "bankml needs Python 3.11 or newer, $$($(PYTHON) --version) was found; set PYTHON=" >&2; exit 1; }
+endef
+
+$(VENV)/.venv:
+	@$(preflight)
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.tools: $(VENV)/.venv
+	$(PIP) install -q "scikit-build-core>=0.11" "pybind11>=2.13" "cmake>=3.21" "ninja>=1.11"
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES)
+	PATH="$(abspath $(BIN)):$$PATH" $(PIP) install -q --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench: $(VENV)/.%: $(VENV)/.built pyproject.toml
+	$(PIP) install -q $$($(BIN)/python -c 'import sys, tomllib; print(*(f"\"{d}\"" for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"]))' | tr -d '"')
+	@touch $@
+
+build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)
+	$(CMAKE) -S . -B build/cpp -DBANKML_TESTS=ON >/dev/null
+	$(BIN)/cmake --build build/cpp
+	@touch $@

@@ -1,0 +1,79 @@
+"""The native engine, as the Python layer sees it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.errors import InputError as InputError
+from bankml.errors import ModelError as ModelError
+
+def backends() -> list[str]:
+    """Names of the backends this CPU and OS allow, best first."""
+
+def default_threads() -> int:
+    """One per usable physical core: affinity, cgroup quota and SMT siblings counted."""
+
+class GGUF:
+    """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
+
+    def __init__(self, path: str) -> None: ...
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Every key in file order. Arrays longer than 64 elements are given as None."""
+    @property
+    def tensors(self) -> list[dict[str, Any]]:
+        """`{"name", "type", "shape", "bytes"}` in file order; shape fastest-varying first."""
+
+class Engine:
+    def __init__(
+        self,
+        path: str,
+        threads: int = 0,
+        backend: str = "",
+        gelu: Literal["erf", "tanh"] = "erf",
+        pooling: Literal["", "none", "mean", "cls", "last"] = "",
+        pass_tokens: int = 1024,
+    ) -> None: ...
+    arch: str
+    name: str
+    dims: int
+    layers: int
+    heads: int
+    ffn: int
+    vocabulary_size: int
+    context_length: int
+    pooling: str
+    backend: str
+    threads: int
+    warnings: list[str]
+    @property
+    def metadata(self) -> dict[str, Any]: ...
+    @property
+    def tensors(self) -> list[dict[str, Any]]: ...
+    def tokenize(self, text: str, parse_special: bool = False, limit: int = 0) -> tuple[list[int], bool]:
+        """Ids with the special tokens, and whether the text was cut at `limit` (0: never cut)."""
+    def piece(self, id: int) -> bytes: ...
+    def encode(
+        self,
+        texts: Sequence[str],
+        normalize: bool = True,
+        truncate: bool = True,
+        dimensions: int = 0,
+        max_tokens: int = 0,
+        parse_special: bool = False,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.bool_]]:
+        """Vectors (rows, dims), tokens (n,), truncated (n,). Releases the GIL; Ctrl-C and `cancelled` are seen between layers."""
+    def encode_ids(
+        self,
+        ids: Sequence[Sequence[int]],
+        normalize: bool = True,
+        truncate: bool = True,
+        dimensions: int = 0,
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.bool_]]: ...
+    def verify_finite(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Reads every weight; raises ModelError naming the first tensor with a value that is not finite."""
+    def close(self) -> None:
+        """Drops the model; later calls raise InputError. Calls in flight end normally."""

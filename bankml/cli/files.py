@@ -1,0 +1,103 @@
+"""`bankml models`, `info`, `pull`, `verify`: the model files themselves."""
+
+from typing import Annotated, Any
+
+import typer
+
+from bankml.cli.model import choose
+from bankml.cli.output import AsJson, table, write_json
+from bankml.errors import ModelError
+
+Name = Annotated[str, typer.Argument(help="A GGUF file, a built-in or an Ollama name.", show_default=False)]
+
+
+def models(json: AsJson = False) -> None:
+    """List the models that can be used here."""
+    from bankml.models import list_models
+
+    rows = [
+        {
+            "name": entry.name,
+            "kind": entry.kind,
+            "present": entry.present,
+            "size": entry.size,
+            "dims": entry.dims,
+            "context_length": entry.context_length,
+            "pooling": entry.pooling,
+            "licence": str(entry.licence),
+            "path": str(entry.choice.path),
+        }
+        for entry in list_models()
+    ]
+    if json:
+        write_json({"models": rows})
+    else:
+        shown = ("name", "kind", "present", "size", "dims", "context_length", "licence")
+        table(shown, [[_human(row, name) for name in shown] for row in rows])
+
+
+def info(name: Name, json: AsJson = False) -> None:
+    """Show what a model file says of itself; no weights are read."""
+    from bankml.models import choose as named
+    from bankml.serve.description import describe
+
+    choice = named(name)
+    entry = describe(choice)
+    facts = {
+        "name": choice.name,
+        "kind": choice.kind,
+        "path": str(choice.path),
+        "size": entry.size,
+        "licence": str(choice.licence),
+        **{key: entry.details[key] for key in ("family", "parameter_size", "quantization_level")},
+        "tensors": len(entry.tensors),
+        "metadata": entry.metadata,
+    }
+    if json:
+        write_json(facts)
+    else:
+        metadata = facts.pop("metadata")
+        for key, value in (facts | metadata).items():
+            print(f"{key:<44} {'(a long array)' if value is None else value}")
+
+
+def pull(name: Name, json: AsJson = False) -> None:
+    """Download a built-in and convert it once; a model that is here already is left as it is."""
+    choice = choose(name)
+    if json:
+        write_json({"name": choice.name, "path": str(choice.path), "size": choice.path.stat().st_size})
+    else:
+        print(choice.path)
+
+
+def verify(name: Name, json: AsJson = False) -> None:
+    """Check a model: its digest, that every weight is finite, and the vector published for it."""
+    from bankml.encoder import Encoder
+    from bankml.models import verify as check
+    from bankml.models.progress import shown
+
+    choice = choose(name)
+    with Encoder(choice.path, name=choice.name) as encoder, shown(None) as progress:
+        report = check.verify(choice, encoder, progress)
+    if report.problems:
+        raise ModelError("; ".join(report.problems))
+    facts = {
+        "name": report.name,
+        "path": str(report.path),
+        "digest": report.digest,
+        "digest_expected": report.expected,
+        "finite": True,
+        "cosine_to_published": report.cosine,
+    }
+    if json:
+        write_json(facts)
+    else:
+        for key, value in facts.items():
+            print(f"{key.replace('_', ' '):<20} {'none stated' if value is None else value}")
+
+
+def _human(row: dict[str, Any], name: str) -> str:
+    value = row[name]
+    if name == "size":
+        return f"{value / 1e6:.0f} MB" if value else "?"
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -1,0 +1,26 @@
+"""The model a command uses, with a note of which it is and why."""
+
+from typing import TYPE_CHECKING
+
+from bankml.cli.output import note
+
+if TYPE_CHECKING:
+    from bankml.encoder import Encoder
+    from bankml.models import Choice
+
+
+def choose(name: str | None) -> "Choice":
+    """The model of this name, or the default one; pulled when it is a built-in that is missing."""
+    from bankml.models import resolve
+
+    choice = resolve(name)
+    note(f"model {choice.name}: {choice.reason}")
+    return choice
+
+
+def load(name: str | None) -> "Encoder":
+    """The encoder of `choose(name)`."""
+    choice = choose(name)
+    from bankml.encoder import Encoder
+
+    return Encoder(choice.path, name=choice.name)

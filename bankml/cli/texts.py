@@ -1,0 +1,27 @@
+"""The texts a command works on: its arguments, or the lines of stdin."""
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+BATCH = 256  # texts encoded at a time: enough to fill passes, few enough to stream
+
+Texts = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[TEXT…|-]", help="Texts; - or none: the lines of stdin.", show_default=False),
+]
+
+
+def batches(texts: list[str] | None) -> Iterator[list[str]]:
+    """The texts, at most BATCH at a time. A line of stdin is a text, without its line end; an empty one counts."""
+    source = iter(texts) if texts and texts != ["-"] else _lines()
+    while batch := list(islice(source, BATCH)):
+        yield batch
+
+
+def _lines() -> Iterator[str]:
+    for line in sys.stdin.buffer:
+        yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")

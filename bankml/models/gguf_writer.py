@@ -1,0 +1,145 @@
+"""Writes a `bert` encoder as a GGUF file that llama.cpp, Ollama and bankml load. Same input, same bytes."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.errors import ModelError
+from bankml.models.presets import POOLINGS
+from bankml.models.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from gguf import GGUFWriter
+
+FILE_TYPE = {"F32": 0, "F16": 1, "Q4_0": 2, "Q8_0": 7}
+ITEM_TYPE: dict[str, np.dtype[Any]] = {
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "Q4_0": np.dtype("u1"),
+    "Q8_0": np.dtype("u1"),
+}
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the weights come from; stored in the file, so that it travels with it."""
+
+    name: str
+    licence: str = ""
+    source: str = ""
+    organization: str = ""
+
+
+@dataclass(frozen=True)
+class Bert:
+    """The encoder's numbers; `matrices` is the type of the weight matrices, `type_rows` counts token types."""
+
+    layers: int
+    hidden: int
+    ffn: int
+    heads: int
+    context_length: int
+    epsilon: float
+    pooling: str
+    type_rows: int
+    matrices: str
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor to write. `shape` is the stored array's, outputs first; for Q4_0 and Q8_0 in bytes: (outputs, inputs/32·18 or 34)."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    load: Callable[[], NDArray[Any]]
+
+    @property
+    def bytes(self) -> int:
+        """Size of the stored array."""
+        return math.prod(self.shape) * ITEM_TYPE[self.type].itemsize
+
+
+def write(
+    path: Path,
+    origin: Origin,
+    bert: Bert,
+    tokenizer: Callable[["GGUFWriter"], None],
+    tensors: Sequence[Tensor],
+    progress: Progress = silent,
+) -> None:
+    """Writes the file, one tensor in memory at a time. `tokenizer` adds the `tokenizer.ggml.*` keys."""
+    from gguf import GGUFWriter
+
+    writer = GGUFWriter(path, "bert")
+    try:
+        _add_origin(writer, origin)
+        _add_bert(writer, bert)
+        tokenizer(writer)
+        for tensor in tensors:
+            _announce(writer, tensor)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_ti_data_to_file()
+        _write_data(writer, origin.name, tensors, progress)
+    finally:
+        writer.close()
+
+
+def _add_origin(writer: "GGUFWriter", origin: Origin) -> None:
+    writer.add_type("model")
+    writer.add_name(origin.name)
+    if origin.organization:
+        writer.add_organization(origin.organization)
+    if origin.licence:
+        writer.add_license(origin.licence.lower())  # the hub's identifiers are lower-case
+    if origin.source:
+        writer.add_source_url(origin.source)
+
+
+def _add_bert(writer: "GGUFWriter", bert: Bert) -> None:
+    writer.add_file_type(FILE_TYPE[bert.matrices])
+    writer.add_quantization_version(2)
+    writer.add_block_count(bert.layers)
+    writer.add_context_length(bert.context_length)
+    writer.add_embedding_length(bert.hidden)
+    writer.add_feed_forward_length(bert.ffn)
+    writer.add_head_count(bert.heads)
+    writer.add_layer_norm_eps(bert.epsilon)
+    writer.add_causal_attention(False)
+    writer.add_uint32("bert.pooling_type", POOLINGS.index(bert.pooling))
+    writer.add_token_type_count(bert.type_rows)
+
+
+def _announce(writer: "GGUFWriter", tensor: Tensor) -> None:
+    from gguf import GGMLQuantizationType
+
+    item = ITEM_TYPE[tensor.type]
+    writer.add_tensor_info(tensor.name, tensor.shape, item, tensor.bytes, GGMLQuantizationType[tensor.type])
+
+
+def _write_data(writer: "GGUFWriter", what: str, tensors: Sequence[Tensor], progress: Progress) -> None:
+    total, done = sum(tensor.bytes for tensor in tensors), 0
+    for tensor in tensors:
+        writer.write_tensor_data(_stored(tensor))
+        done += tensor.bytes
+        progress(f"converting {what}", done, total)
+
+
+def _stored(tensor: Tensor) -> NDArray[Any]:
+    array = np.asarray(tensor.load())
+    if array.shape != tensor.shape:
+        raise ModelError(
+            f"{tensor.name} has shape {array.shape}, not {tensor.shape}: the weights do not fit their config"
+        )
+    if array.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            array = array.astype(ITEM_TYPE[tensor.type])
+        if not np.isfinite(array).all():
+            raise ModelError(f"{tensor.name} has a value that {tensor.type} cannot hold: the weights are damaged")
+    return np.ascontiguousarray(array)

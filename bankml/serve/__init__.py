@@ -1,0 +1,1 @@
+"""HTTP: Ollama's and OpenAI's addresses over one encoder."""

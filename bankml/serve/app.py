@@ -1,0 +1,60 @@
+"""The routes of the server, wired together."""
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from bankml.errors import Error
+from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve.errors import RefusedError, refuse
+from bankml.serve.guard import Guard
+from bankml.serve.state import State
+
+# Pages of this machine and of desktop apps, as Ollama allows them.
+ORIGINS = (
+    r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(:\d+)?|(app|file|tauri|vscode-webview|vscode-file)://.*"
+)
+
+ROUTES = [
+    Route("/api/embed", ollama.embed, methods=["POST"]),
+    Route("/api/embeddings", ollama.embeddings, methods=["POST"]),
+    Route("/api/tags", catalogue.tags),
+    Route("/api/ps", catalogue.ps),
+    Route("/api/show", catalogue.show, methods=["POST"]),
+    Route("/api/version", catalogue.version),
+    Route("/v1/embeddings", openai.embeddings, methods=["POST"]),
+    Route("/v1/models", openai.models),
+    Route("/v1/models/{id:path}", openai.model),
+    Route("/health", own.health),
+    Route("/health/live", own.live),
+    Route("/health/ready", own.ready),
+    Route("/info", own.info),
+    Route("/tokenize", own.tokenize, methods=["POST"]),
+]
+
+
+async def root(request: Request) -> Response:
+    """The sentence that clients of Ollama ping for."""
+    return PlainTextResponse("Ollama is running")
+
+
+def create_app(shared: State, loopback: bool) -> Starlette:
+    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused."""
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origin_regex=ORIGINS,
+        allow_methods=["*"],
+        allow_headers=["*"],
+        expose_headers=["X-Bankml-Truncated"],
+    )
+    app = Starlette(
+        routes=[Route("/", root), *ROUTES],
+        middleware=[Middleware(Guard, loopback=loopback), cors],
+        exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
+    )
+    app.state.shared = shared
+    return app

@@ -1,0 +1,94 @@
+"""The models in memory: loaded at first use, dropped when nobody has asked for a while."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from bankml.encoder import Encoder
+from bankml.errors import InputError
+from bankml.models import Choice
+from bankml.serve.durations import FOREVER
+
+
+@dataclass(eq=False, slots=True)
+class Loaded:
+    """A model in memory."""
+
+    choice: Choice
+    encoder: Encoder
+    expires_at: float = 0.0  # seconds since the epoch
+    users: int = 0
+    timer: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+
+class Engines:
+    """Encoders by the path of their file. Belongs to one event loop.
+
+    `threads` and `backend` as in Encoder; `keep_alive` in nanoseconds for requests that name none.
+    """
+
+    def __init__(self, keep_alive: int, threads: int | None = None, backend: str | None = None) -> None:
+        self._keep_alive = keep_alive
+        self._options = (threads, backend)
+        self._loaded: dict[str, Loaded] = {}  # by path
+        self._loading = asyncio.Lock()
+
+    @asynccontextmanager
+    async def hold(self, choice: Choice, keep_alive: int | None = None) -> AsyncIterator[Loaded]:
+        """The model in memory, at least until the block ends and `keep_alive` nanoseconds after.
+
+        Raises ModelError for a file that cannot be used, InputError for a model that does not pool.
+        """
+        loaded = await self._get(choice)
+        loaded.users += 1
+        try:
+            yield loaded
+        finally:
+            loaded.users -= 1
+            self._keep(loaded, self._keep_alive if keep_alive is None else keep_alive)
+
+    def loaded(self) -> list[Loaded]:
+        """What is in memory, the longest kept first."""
+        return sorted(self._loaded.values(), key=lambda loaded: -loaded.expires_at)
+
+    def close(self) -> None:
+        """Drop every model; calls in flight end normally."""
+        for loaded in list(self._loaded.values()):
+            self._drop(loaded)
+
+    async def _get(self, choice: Choice) -> Loaded:
+        path = str(choice.path)
+        if path in self._loaded:
+            return self._loaded[path]
+        async with self._loading:
+            if path not in self._loaded:
+                self._loaded[path] = Loaded(choice, await asyncio.to_thread(self._load, choice))
+        return self._loaded[path]
+
+    def _load(self, choice: Choice) -> Encoder:
+        threads, backend = self._options
+        encoder = Encoder(choice.path, threads, backend, name=choice.name)
+        if encoder.pooling == "none":
+            encoder.close()
+            raise InputError(f"{choice.name} gives a vector per token, not per text; serve a model with a pooling type")
+        return encoder
+
+    def _keep(self, loaded: Loaded, nanoseconds: int) -> None:
+        seconds = nanoseconds / 1e9
+        loaded.expires_at = time.time() + seconds
+        if loaded.timer:
+            loaded.timer.cancel()
+        loop = asyncio.get_running_loop()
+        loaded.timer = loop.call_later(seconds, self._expire, loaded) if nanoseconds < FOREVER else None
+
+    def _expire(self, loaded: Loaded) -> None:
+        if not loaded.users and loaded in self._loaded.values():  # a user sets the timer again when it leaves
+            self._drop(loaded)
+
+    def _drop(self, loaded: Loaded) -> None:
+        self._loaded.pop(str(loaded.choice.path))
+        if loaded.timer:
+            loaded.timer.cancel()
+        loaded.encoder.close()

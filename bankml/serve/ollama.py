@@ -1,0 +1,169 @@
+"""Ollama's embedding routes: POST /api/embed and the older POST /api/embeddings."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bankml.encoder import Encoded, Encoder
+from bankml.errors import BusyError, Error, InputError
+from bankml.models import Choice
+from bankml.serve.answers import Answer, truncation_header
+from bankml.serve.bodies import read
+from bankml.serve.durations import keep_alive
+from bankml.serve.errors import TOO_LONG, RefusedError
+from bankml.serve.state import state
+
+NOTHING_LEFT = "input after truncation exceeds maximum context length"
+
+
+class EmbedRequest(msgspec.Struct):
+    """The body of /api/embed. Fields with the type Any are checked here, with Ollama's words."""
+
+    model: str | None = None
+    input: Any = None
+    truncate: bool | None = None
+    dimensions: int | None = None
+    normalize: bool | None = None  # ours: False gives the vectors as the model made them
+    keep_alive: Any = None
+    options: dict[str, Any] | None = None
+
+
+class EmbeddingsRequest(msgspec.Struct):
+    """The body of /api/embeddings."""
+
+    model: str | None = None
+    prompt: str | None = None
+    keep_alive: Any = None
+    options: dict[str, Any] | None = None
+
+
+async def embed(request: Request) -> Response:
+    """Unit vectors of a text or of a list of texts; a text above the limit is cut unless `truncate` is false."""
+    started = time.perf_counter_ns()
+    body = await read(request, EmbedRequest)
+    keep = _keep_alive(body.keep_alive)
+    texts = _texts(body.input)
+    limit = _limit(body.options)
+    choice = await state(request).names.find(body.model or "")
+    async with state(request).engines.hold(choice, keep) as loaded:
+        ready = time.perf_counter_ns()
+        if not texts:
+            return Answer({"model": body.model, "embeddings": []})
+
+        def call(cancelled: Callable[[], bool]) -> Encoded:
+            _check_limit(loaded.encoder, limit, texts)
+            return loaded.encoder.encode_full(
+                texts,
+                normalize=body.normalize is not False,
+                truncate=body.truncate is not False,
+                dimensions=body.dimensions,
+                max_tokens=limit,
+                cancelled=cancelled,
+            )
+
+        encoded = await _run(request, call, truncate=body.truncate is not False)
+    content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
+    if encoded.truncated.any():
+        content["truncated"] = np.flatnonzero(encoded.truncated)
+    content |= _counts(started, ready, int(encoded.tokens.sum()))
+    return Answer(content, headers=truncation_header(encoded.truncated))
+
+
+async def embeddings(request: Request) -> Response:
+    """One vector of `prompt`, in double precision; as the model made it where Ollama's legacy route gives it so."""
+    body = await read(request, EmbeddingsRequest)
+    keep = _keep_alive(body.keep_alive)
+    limit = _limit(body.options)
+    choice = await _legacy_find(request, body.model or "")
+    async with state(request).engines.hold(choice, keep) as loaded:
+        if not body.prompt:
+            return Answer({"embedding": []})
+        texts = [body.prompt]
+        normalize = not legacy_is_raw(loaded.encoder.metadata)
+
+        def call(cancelled: Callable[[], bool]) -> Encoded:
+            return loaded.encoder.encode_full(texts, normalize, False, max_tokens=limit, cancelled=cancelled)
+
+        encoded = await _run(request, call, truncate=False, too_long=500)
+    return Answer({"embedding": encoded.vectors[0].astype(np.float64)})
+
+
+def legacy_is_raw(metadata: dict[str, Any]) -> bool:
+    """Whether Ollama's /api/embeddings gives this model's vector un-normalised (bge-m3: yes, all-minilm: no)."""
+    arch = metadata.get("general.architecture", "")
+    normalized = metadata.get(f"{arch}.normalize_embeddings")
+    if f"{arch}.pooling_type" not in metadata:
+        return False
+    if arch == "bert":
+        return metadata.get("tokenizer.ggml.model") != "bert" or normalized is False
+    return arch in ("nomic-bert", "nomic-bert-moe") and normalized is not True
+
+
+async def _legacy_find(request: Request, name: str) -> Choice:
+    """As the names of every route, with the words this route had before the others."""
+    try:
+        return await state(request).names.find(name)
+    except RefusedError as refusal:
+        if refusal.status == 404:
+            raise RefusedError(404, f'model "{name}" not found, try pulling it first') from None
+        raise RefusedError(400, "model is required") from None
+
+
+async def _run(
+    request: Request, call: Callable[[Callable[[], bool]], Encoded], truncate: bool, too_long: int = 400
+) -> Encoded:
+    try:
+        return await state(request).workers.run(request, call)
+    except BusyError:
+        raise
+    except InputError as error:
+        raise (RefusedError(too_long, TOO_LONG) if not truncate else error) from None
+    except Error as error:  # as Ollama: whatever stops an embedding that had begun is a 400
+        raise RefusedError(400, str(error)) from None
+
+
+def _keep_alive(value: Any) -> int | None:
+    try:
+        return keep_alive(value)
+    except ValueError as error:
+        raise RefusedError(400, str(error)) from None
+
+
+def _texts(value: Any) -> list[str]:
+    if value is None or value == "":
+        return []
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise RefusedError(400, "invalid input type")
+    return texts
+
+
+def _limit(options: dict[str, Any] | None) -> int | None:
+    """`num_ctx`, which can only lower the model's own limit; every other option is accepted and ignored."""
+    value = (options or {}).get("num_ctx")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+        raise RefusedError(400, 'option "num_ctx" must be of type integer')
+    return int(value) if value > 0 else None
+
+
+def _check_limit(encoder: Encoder, limit: int | None, texts: list[str]) -> None:
+    """A limit that leaves room for the special tokens alone can hold no text."""
+    if limit is not None and limit <= len(encoder.tokenize("")) and any(texts):
+        raise RefusedError(400, NOTHING_LEFT)
+
+
+def _counts(started: int, ready: int, tokens: int) -> dict[str, int]:
+    """Nanoseconds and tokens; as in Ollama, what is zero is left out."""
+    counts = {
+        "total_duration": time.perf_counter_ns() - started,
+        "load_duration": ready - started,
+        "prompt_eval_count": tokens,
+    }
+    return {name: value for name, value in counts.items() if value}

@@ -1,0 +1,101 @@
+"""OpenAI's routes: POST /v1/embeddings, GET /v1/models and /v1/models/{id}."""
+
+import asyncio
+import base64
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bankml.encoder import Encoded
+from bankml.serve import catalogue
+from bankml.serve.answers import Answer, truncation_header
+from bankml.serve.bodies import read
+from bankml.serve.description import Description, describe
+from bankml.serve.errors import RefusedError
+from bankml.serve.state import state
+
+TOKEN_IDS = (
+    "invalid input type: token ids are of another vocabulary than this model's, so send the texts themselves "
+    "(in langchain-openai: check_embedding_ctx_length=False)"
+)
+
+
+class EmbeddingsRequest(msgspec.Struct):
+    """The body of /v1/embeddings; `user` and other fields are accepted and ignored."""
+
+    model: str | None = None
+    input: Any = None
+    encoding_format: str | None = None
+    dimensions: int | None = None
+
+
+async def embeddings(request: Request) -> Response:
+    """Unit vectors, as lists of numbers or as base64 of little-endian float32; over-long texts are cut and counted."""
+    body = await read(request, EmbeddingsRequest)
+    texts = _texts(body.input)
+    base64_wanted = _is_base64(body.encoding_format)
+    shared = state(request)
+    choice = await shared.names.find(body.model or "")
+    async with shared.engines.hold(choice) as loaded:
+
+        def call(cancelled: Callable[[], bool]) -> Encoded:
+            return loaded.encoder.encode_full(texts, dimensions=body.dimensions, cancelled=cancelled)
+
+        encoded = await shared.workers.run(request, call)
+    tokens = int(encoded.tokens.sum())
+    content = {
+        "object": "list",
+        "data": _data(encoded.vectors, base64_wanted),
+        "model": body.model,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
+    return Answer(content, headers=truncation_header(encoded.truncated))
+
+
+async def models(request: Request) -> Response:
+    """Every model on this machine."""
+    return Answer({"object": "list", "data": [_model(entry) for entry in await catalogue.entries(state(request))]})
+
+
+async def model(request: Request) -> Response:
+    """One model by name."""
+    name = request.path_params["id"]
+    choice = await state(request).names.find(name)
+    return Answer(_model(await asyncio.to_thread(describe, choice)) | {"id": name})
+
+
+def _model(entry: Description) -> dict[str, Any]:
+    return {"id": entry.name, "object": "model", "created": int(entry.modified), "owned_by": entry.namespace}
+
+
+def _texts(value: Any) -> list[str]:
+    if value is None or value == []:
+        raise RefusedError(400, "invalid input")
+    texts = [value] if isinstance(value, str) else value
+    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+        return texts
+    raise RefusedError(400, TOKEN_IDS if _are_token_ids(texts) else "invalid input type")
+
+
+def _are_token_ids(value: Any) -> bool:
+    """Whether this is a list of integers, or a list of such lists."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(type(item) is int or _are_token_ids(item) for item in value)
+
+
+def _is_base64(encoding_format: str | None) -> bool:
+    if (encoding_format or "float").lower() in ("float", "base64"):
+        return (encoding_format or "float").lower() == "base64"
+    message = f"Invalid value for 'encoding_format' = {encoding_format}. Supported values: ['float', 'base64']."
+    raise RefusedError(400, message)
+
+
+def _data(vectors: NDArray[np.float32], base64_wanted: bool) -> list[dict[str, Any]]:
+    written = [base64.b64encode(row).decode() for row in vectors.astype("<f4")] if base64_wanted else vectors
+    return [{"object": "embedding", "embedding": row, "index": index} for index, row in enumerate(written)]

@@ -1,0 +1,77 @@
+"""bankml's own routes: /health, /health/live, /health/ready, /info, /tokenize."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+import bankml
+from bankml.encoder import Encoder
+from bankml.serve.answers import Answer
+from bankml.serve.bodies import read
+from bankml.serve.errors import RefusedError
+from bankml.serve.state import state
+
+
+class TokenizeRequest(msgspec.Struct):
+    """The body of /tokenize; without a model, the served one."""
+
+    model: str | None = None
+    input: str | list[str] | None = None
+
+
+async def health(request: Request) -> Response:
+    """Alive, and what is in memory."""
+    shared = state(request)
+    return Answer(
+        {
+            "status": "ok",
+            "version": bankml.__version__,
+            "model": shared.names.served.name,
+            "loaded": [loaded.choice.name for loaded in shared.engines.loaded()],
+        }
+    )
+
+
+async def live(request: Request) -> Response:
+    """The process answers."""
+    return Answer({"status": "ok"})
+
+
+async def ready(request: Request) -> Response:
+    """The served model can be used: the socket opens after it was loaded, so what remains is that its file is there."""
+    served = state(request).names.served
+    if not served.path.is_file():
+        raise RefusedError(503, f"the file of {served.name} is gone: {served.path}")
+    return Answer({"status": "ok", "model": served.name})
+
+
+async def info(request: Request) -> Response:
+    """The served model and how it is computed."""
+    shared = state(request)
+    async with shared.engines.hold(shared.names.served) as loaded:
+        return Answer(await shared.workers.run(request, lambda cancelled: _info(loaded.encoder)))
+
+
+async def tokenize(request: Request) -> Response:
+    """Token ids of a text or of each of a list of texts, special tokens included, uncut."""
+    body = await read(request, TokenizeRequest)
+    if body.input is None:
+        raise RefusedError(400, "input is required: a text or a list of texts")
+    texts = [body.input] if isinstance(body.input, str) else body.input
+    shared = state(request)
+    choice = await shared.names.find(body.model) if body.model else shared.names.served
+    async with shared.engines.hold(choice) as loaded:
+
+        def call(cancelled: Callable[[], bool]) -> list[list[int]]:
+            return [loaded.encoder.tokenize(text) for text in texts]
+
+        tokens = await shared.workers.run(request, call)
+    return Answer({"model": body.model or choice.name, "tokens": tokens})
+
+
+def _info(encoder: Encoder) -> dict[str, Any]:
+    names = ("name", "digest", "arch", "dims", "context_length", "pooling", "backend", "threads")
+    return {name: getattr(encoder, name) for name in names} | {"version": bankml.__version__}

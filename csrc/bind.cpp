@@ -1,0 +1,295 @@
+// Python's view of the engine: convert, release the GIL, translate errors; nothing else. The stub is bankml/_engine.pyi.
+
+#include <pybind11/functional.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstring>
+#include <memory>
+
+#include "cpu.h"
+#include "engine.h"
+#include "error.h"
+#include "kernels/registry.h"
+
+namespace py = pybind11;
+using namespace py::literals;
+
+namespace bankml {
+
+namespace {
+
+constexpr uint64_t kShownElements = 64;  // longer metadata arrays are given as None
+constexpr const char* kPoolingNames[] = {"none", "mean", "cls", "last"};
+
+// A str's UTF-8, valid while the object and `held` live; lone surrogates come as their three bytes, which the tokenizer reads as U+FFFD.
+std::string_view utf8_of(py::handle text, std::vector<py::object>& held) {
+  if (!PyUnicode_Check(text.ptr())) throw py::type_error("texts must be str, not " + std::string(Py_TYPE(text.ptr())->tp_name));
+  Py_ssize_t size = 0;
+  if (const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) return {bytes, static_cast<size_t>(size)};
+  PyErr_Clear();
+  PyObject* encoded = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
+  if (encoded == nullptr) throw py::error_already_set();
+  held.push_back(py::reinterpret_steal<py::object>(encoded));
+  return {PyBytes_AS_STRING(encoded), static_cast<size_t>(PyBytes_GET_SIZE(encoded))};
+}
+
+template <class T>
+T number(const uint8_t* data) {
+  T value;
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+// One element at `data`, which moves behind it.
+py::object element(gguf::ValueType type, const uint8_t*& data) {
+  using gguf::ValueType;
+  const uint8_t* at = data;
+  switch (type) {
+    case ValueType::u8: return data += 1, py::int_(number<uint8_t>(at));
+    case ValueType::i8: return data += 1, py::int_(number<int8_t>(at));
+    case ValueType::u16: return data += 2, py::int_(number<uint16_t>(at));
+    case ValueType::i16: return data += 2, py::int_(number<int16_t>(at));
+    case ValueType::u32: return data += 4, py::int_(number<uint32_t>(at));
+    case ValueType::i32: return data += 4, py::int_(number<int32_t>(at));
+    case ValueType::f32: return data += 4, py::float_(number<float>(at));
+    case ValueType::boolean: return data += 1, py::bool_(*at != 0);
+    case ValueType::u64: return data += 8, py::int_(number<uint64_t>(at));
+    case ValueType::i64: return data += 8, py::int_(number<int64_t>(at));
+    case ValueType::f64: return data += 8, py::float_(number<double>(at));
+    case ValueType::array: break;
+    case ValueType::string: {
+      const auto length = static_cast<Py_ssize_t>(number<uint64_t>(at));
+      data += 8 + length;
+      PyObject* text = PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at) + 8, length, "replace");
+      if (text == nullptr) throw py::error_already_set();
+      return py::reinterpret_steal<py::object>(text);
+    }
+  }
+  return py::none();
+}
+
+py::object python_value(const gguf::Value& value) {
+  const uint8_t* data = value.data;
+  if (!value.is_array) return element(value.type, data);
+  if (value.count > kShownElements) return py::none();
+  py::list out;
+  for (uint64_t i = 0; i < value.count; ++i) out.append(element(value.type, data));
+  return out;
+}
+
+py::dict metadata(const gguf::File& file) {
+  file.check_intact();
+  py::dict out;
+  for (const std::string& key : file.keys()) {
+    const py::object name = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(key.data(), static_cast<Py_ssize_t>(key.size()), "replace"));
+    out[name] = python_value(*file.find(key));
+  }
+  return out;
+}
+
+py::list tensors(const gguf::File& file) {
+  py::list out;
+  for (const gguf::Tensor& t : file.tensors()) {
+    const py::str name = py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(t.name.data(), static_cast<Py_ssize_t>(t.name.size()), "replace"));
+    out.append(py::dict("name"_a = name, "type"_a = info(t.type).name, "shape"_a = std::vector<int64_t>(t.ne, t.ne + t.n_dims), "bytes"_a = t.bytes));
+  }
+  return out;
+}
+
+Options options_of(int threads, const std::string& backend, const std::string& gelu, const std::string& pooling, int pass_tokens) {
+  Options options;
+  options.threads = threads;
+  options.backend = backend;
+  options.pass_tokens = pass_tokens;
+  if (gelu != "erf" && gelu != "tanh") throw input_error("gelu is '" + gelu + "', 'erf' or 'tanh' is possible");
+  options.gelu = gelu == "erf" ? Gelu::erf : Gelu::tanh;
+  if (pooling.empty()) return options;
+  for (int i = 0; i < 4; ++i) {
+    if (pooling == kPoolingNames[i]) options.pooling = static_cast<Pooling>(i);
+  }
+  if (!options.pooling) throw input_error("pooling is '" + pooling + "', 'none', 'mean', 'cls' or 'last' is possible");
+  return options;
+}
+
+// Copies the results into arrays that numpy owns.
+py::tuple arrays(const Embeddings& e) {
+  const auto dims = static_cast<py::ssize_t>(e.dims), texts = static_cast<py::ssize_t>(e.tokens.size());
+  py::array_t<float> vectors({static_cast<py::ssize_t>(e.vectors.size()) / dims, dims});
+  py::array_t<int32_t> tokens(texts);
+  py::array_t<bool> truncated(texts);
+  if (!e.vectors.empty()) std::memcpy(vectors.mutable_data(), e.vectors.data(), e.vectors.size() * sizeof(float));
+  std::copy(e.tokens.begin(), e.tokens.end(), tokens.mutable_data());
+  std::copy(e.truncated.begin(), e.truncated.end(), truncated.mutable_data());
+  return py::make_tuple(vectors, tokens, truncated);
+}
+
+// The engine with the right to let go of it: calls in flight keep it alive.
+class Handle {
+ public:
+  Handle(const std::string& path, const Options& options) {
+    const py::gil_scoped_release release;
+    engine_ = std::make_shared<Engine>(path, options);
+  }
+  std::shared_ptr<Engine> get() const {
+    if (!engine_) throw input_error("this encoder was closed; load the model again");
+    return engine_;
+  }
+  void close() { engine_.reset(); }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+};
+
+// Asks Python, between layers, whether Ctrl-C was pressed or the caller gave up. What Python raised there is raised again by `rethrow`.
+class Interrupt {
+ public:
+  explicit Interrupt(std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {}
+  bool operator()() {
+    const py::gil_scoped_acquire acquire;
+    try {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      return cancelled_ && cancelled_();
+    } catch (...) {
+      raised_ = std::current_exception();
+      return true;
+    }
+  }
+  void rethrow() const {
+    if (raised_) std::rethrow_exception(raised_);
+  }
+
+ private:
+  std::function<bool()> cancelled_;
+  std::exception_ptr raised_;
+};
+
+template <class Encode>
+py::tuple interruptible(std::function<bool()> cancelled, EncodeOptions& options, const Encode& encode) {
+  Interrupt interrupt(std::move(cancelled));
+  options.cancelled = std::ref(interrupt);
+  try {
+    Embeddings out;
+    {
+      const py::gil_scoped_release release;
+      out = encode();
+    }
+    return arrays(out);
+  } catch (const Error&) {
+    interrupt.rethrow();
+    throw;
+  }
+}
+
+py::tuple encode(const Handle& handle, const py::sequence& texts, bool normalize, bool truncate, int dimensions, int max_tokens,
+                 bool parse_special, std::function<bool()> cancelled) {
+  const auto engine = handle.get();
+  std::vector<py::object> held;
+  std::vector<std::string_view> views;
+  for (const py::handle text : texts) {
+    held.push_back(py::reinterpret_borrow<py::object>(text));
+    views.push_back(utf8_of(text, held));
+  }
+  EncodeOptions options{normalize, truncate, dimensions, max_tokens, parse_special, {}};
+  return interruptible(std::move(cancelled), options, [&] { return engine->encode(views, options); });
+}
+
+py::tuple encode_ids(const Handle& handle, const std::vector<std::vector<int32_t>>& ids, bool normalize, bool truncate, int dimensions) {
+  const auto engine = handle.get();
+  EncodeOptions options{normalize, truncate, dimensions, 0, false, {}};
+  return interruptible({}, options, [&] { return engine->encode_ids(ids, options); });
+}
+
+py::tuple tokenize(const Handle& handle, const py::str& text, bool parse_special, size_t limit) {
+  const auto engine = handle.get();
+  std::vector<py::object> held;
+  const std::string_view utf8 = utf8_of(text, held);
+  Tokens tokens;
+  {
+    const py::gil_scoped_release release;
+    TokenizeOptions options;
+    if (limit > 0) options.limit = limit;
+    options.parse_special = parse_special;
+    tokens = engine->tokenizer().tokenize(utf8, options);
+  }
+  return py::make_tuple(tokens.ids, tokens.truncated);
+}
+
+void verify_finite(const Handle& handle, const py::object& progress) {
+  const auto engine = handle.get();
+  const auto report = [&](uint64_t done, uint64_t total) {
+    const py::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    if (!progress.is_none()) progress(done, total);
+  };
+  const py::gil_scoped_release release;
+  engine->verify_finite(report);
+}
+
+// Error kinds → the exceptions of bankml/errors.py.
+void translate(std::exception_ptr pointer) {
+  try {
+    if (pointer) std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    constexpr const char* kNames[] = {"ModelError", "InputError", "CancelledError"};
+    const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
+    // The message may quote bytes of a path or a file that are not UTF-8.
+    const char* what = error.what();
+    const py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
+    PyErr_SetObject(type.ptr(), text.ptr());
+  }
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> out;
+  for (const Backend* backend : available_backends()) out.emplace_back(backend->name);
+  return out;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_engine, m) {
+  m.doc() = "The native engine of bankml.";
+  py::register_exception_translator(translate);
+  m.def("backends", backend_names);
+  m.def("default_threads", usable_cores);
+
+  py::class_<gguf::File>(m, "GGUF")
+      .def(py::init<const std::string&>(), "path"_a)
+      .def_property_readonly("metadata", metadata)
+      .def_property_readonly("tensors", tensors);
+
+  py::class_<Handle>(m, "Engine")
+      .def(py::init([](const std::string& path, int threads, const std::string& backend, const std::string& gelu, const std::string& pooling,
+                       int pass_tokens) { return std::make_unique<Handle>(path, options_of(threads, backend, gelu, pooling, pass_tokens)); }),
+           "path"_a, "threads"_a = 0, "backend"_a = "", "gelu"_a = "erf", "pooling"_a = "", "pass_tokens"_a = 1024)
+      .def_property_readonly("arch", [](const Handle& h) { return h.get()->model().arch; })
+      .def_property_readonly("name",
+                             [](const Handle& h) {
+                               const std::string name = h.get()->model().name;
+                               return py::reinterpret_steal<py::object>(
+                                   PyUnicode_DecodeUTF8(name.data(), static_cast<Py_ssize_t>(name.size()), "replace"));
+                             })
+      .def_property_readonly("dims", [](const Handle& h) { return h.get()->model().hidden; })
+      .def_property_readonly("layers", [](const Handle& h) { return h.get()->model().layers; })
+      .def_property_readonly("heads", [](const Handle& h) { return h.get()->model().heads; })
+      .def_property_readonly("ffn", [](const Handle& h) { return h.get()->model().ffn; })
+      .def_property_readonly("vocabulary_size", [](const Handle& h) { return h.get()->tokenizer().vocabulary_size(); })
+      .def_property_readonly("context_length", [](const Handle& h) { return h.get()->model().context_length; })
+      .def_property_readonly("pooling", [](const Handle& h) { return kPoolingNames[static_cast<int>(h.get()->pooling())]; })
+      .def_property_readonly("backend", [](const Handle& h) { return h.get()->backend(); })
+      .def_property_readonly("threads", [](const Handle& h) { return h.get()->threads(); })
+      .def_property_readonly("warnings", [](const Handle& h) { return h.get()->warnings(); })
+      .def_property_readonly("metadata", [](const Handle& h) { return metadata(h.get()->file()); })
+      .def_property_readonly("tensors", [](const Handle& h) { return tensors(h.get()->file()); })
+      .def("tokenize", tokenize, "text"_a, "parse_special"_a = false, "limit"_a = 0)
+      .def("piece", [](const Handle& h, int32_t id) { return py::bytes(h.get()->tokenizer().piece(id)); }, "id"_a)
+      .def("encode", encode, "texts"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0, "max_tokens"_a = 0,
+           "parse_special"_a = false, "cancelled"_a = nullptr)
+      .def("encode_ids", encode_ids, "ids"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0)
+      .def("verify_finite", verify_finite, "progress"_a = py::none())
+      .def("close", &Handle::close);
+}
+
+}  // namespace bankml

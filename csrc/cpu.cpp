@@ -1,0 +1,118 @@
+#include "cpu.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <xmmintrin.h>
+#endif
+
+namespace bankml {
+
+namespace {
+
+#if defined(__x86_64__)
+uint64_t xcr0() {
+  uint32_t low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return uint64_t{high} << 32 | low;
+}
+
+uint32_t detect() {
+  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kF16c = 1u << 29, kAvx2Bit = 1u << 5;
+  constexpr uint64_t kXmmYmm = 6;
+  uint32_t a, b, c, d;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & kOsxsave) == 0 || (xcr0() & kXmmYmm) != kXmmYmm) return 0;
+  const bool fma_f16c = (c & kFma) && (c & kF16c);
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  return fma_f16c && (b & kAvx2Bit) ? uint32_t{kAvx2} : 0;
+}
+#else
+uint32_t detect() { return 0; }
+#endif
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+int physical_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 1;
+  std::set<std::string> cores;  // by the list of siblings that share the core, "0,64"
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mask)) continue;
+    const std::string id = std::to_string(cpu);
+    const std::string siblings = first_line("/sys/devices/system/cpu/cpu" + id + "/topology/thread_siblings_list");
+    cores.insert(siblings.empty() ? id : siblings);
+  }
+  return std::max<int>(1, static_cast<int>(cores.size()));
+}
+
+// Cores' worth of quota in one cgroup directory; 0 when there is none. v2: cpu.max "200000 100000" or "max …"; v1: two files.
+double quota_in(const std::string& directory) {
+  double quota = 0, period = 0;
+  std::istringstream v2(first_line(directory + "/cpu.max"));
+  if (v2 >> quota >> period && period > 0) return quota / period;
+  std::istringstream v1(first_line(directory + "/cpu.cfs_quota_us") + " " + first_line(directory + "/cpu.cfs_period_us"));
+  if (v1 >> quota >> period && quota > 0 && period > 0) return quota / period;
+  return 0;
+}
+
+// The tightest quota from the process's own cgroup up to the root: a parent's limit binds its children.
+double cgroup_quota() {
+  double tightest = 0;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (!controllers.empty() && controllers.find("cpu") == std::string::npos) continue;
+    const std::string root = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+    for (std::string group = line.substr(second + 1);; group = group.substr(0, group.rfind('/'))) {
+      const double quota = quota_in(root + group);
+      if (quota > 0) tightest = tightest > 0 ? std::min(tightest, quota) : quota;
+      if (group.empty() || group.find('/') == std::string::npos) break;
+    }
+  }
+  return tightest;
+}
+
+}  // namespace
+
+uint32_t cpu_features() {
+  static const uint32_t features = detect();
+  return features;
+}
+
+int usable_cores() {
+  const double quota = cgroup_quota();
+  const int cores = physical_cores();
+  return quota > 0 ? std::clamp(static_cast<int>(std::ceil(quota)), 1, cores) : cores;
+}
+
+#if defined(__x86_64__)
+FlushDenormals::FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(static_cast<uint32_t>(saved_) | 0x8040); }
+FlushDenormals::~FlushDenormals() { _mm_setcsr(static_cast<uint32_t>(saved_)); }
+#elif defined(__aarch64__)
+FlushDenormals::FlushDenormals() {
+  __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
+  __asm__ volatile("msr fpcr, %0" ::"r"(saved_ | uint64_t{1} << 24));
+}
+FlushDenormals::~FlushDenormals() { __asm__ volatile("msr fpcr, %0" ::"r"(saved_)); }
+#else
+FlushDenormals::FlushDenormals() : saved_(0) {}
+FlushDenormals::~FlushDenormals() = default;
+#endif
+
+}  // namespace bankml

@@ -1,0 +1,30 @@
+// Tensor types: ids, names, block sizes, and rows of blocks → rows of floats, in one table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace bankml {
+
+enum class DType : int32_t { f32 = 0, f16 = 1, q4_0 = 2, q8_0 = 8 };
+
+struct DTypeInfo {
+  const char* name;     // as ggml spells it: "F16", "Q4_0"
+  int block;            // values a block; 0 = an id that no longer exists
+  int block_bytes;
+  // `count` values (a multiple of the block) from blocks to floats; null: known, but not supported.
+  void (*widen)(const uint8_t* blocks, float* out, size_t count);
+  // Whether every scale and value in `blocks` is finite.
+  bool (*finite)(const uint8_t* blocks, size_t count);
+};
+
+// The table's row for a ggml type id, or null for an id that ggml does not know.
+const DTypeInfo* dtype_info(int32_t id);
+inline const DTypeInfo& info(DType type) { return *dtype_info(static_cast<int32_t>(type)); }
+inline size_t dtype_row_bytes(DType type, int64_t count) {
+  return static_cast<size_t>(count / info(type).block) * info(type).block_bytes;
+}
+
+float f16_to_f32(uint16_t half);
+
+}  // namespace bankml

@@ -1,0 +1,94 @@
+// The bert graph: config, weights, workspace, and a pass over a batch that advances layer by layer.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "batch.h"
+#include "engine.h"
+#include "linear.h"
+
+namespace bankml {
+
+struct Norm {
+  std::vector<float> w, b;   // (hidden)
+};
+
+struct Linear {
+  Matrix w;
+  std::vector<float> b;      // (n); zeros where the file has none
+  std::string name;
+};
+
+struct Layer {
+  Linear q, k, v, o, up, down;
+  Norm attention_norm, output_norm;
+  mutable std::atomic<bool> checked{false};   // its matrices were seen to be finite
+};
+
+// Reads the file's architecture `bert`: model_errors name the key or tensor and the value.
+Model read_model(const gguf::File& file);
+
+struct Weights {
+  Weights(const gguf::File& file, const Model& model);
+
+  const gguf::File& file;
+  Linear token_table, position_table;   // rows are read by pread, never through the map
+  std::vector<float> type_row;          // (hidden)
+  Norm embedding_norm;
+  std::vector<Layer> layers;
+};
+
+// Buffers of one pass, reused by the next one.
+struct Workspace {
+  std::vector<float> x, k, v;         // (tokens, hidden), whole
+  std::vector<float> q, a;            // (block, hidden)
+  std::vector<float> f;               // (block, ffn)
+  std::vector<float> packed;          // (block up to a tile, max(hidden, ffn))
+  std::vector<float> picked;          // (texts, hidden): the rows that pooling needs, in the last layer
+  std::vector<float> scratch;         // (threads, panels or attention tiles)
+  size_t bytes() const;
+};
+
+// What all passes of an encoder share.
+struct Settings {
+  const Backend& backend;
+  int threads;
+  Gelu gelu;
+  Pooling pooling;
+};
+
+class Pass {
+ public:
+  Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch, Workspace& workspace);
+
+  // Runs the embedding or the next layer; false when all are done. Needs the pool.
+  bool advance(Turn& turn);
+  // After the last layer: the pooled rows, (texts, hidden), or (tokens, hidden) for Pooling::none; not normalised.
+  void pool(float* out) const;
+
+ private:
+  struct Rows;   // rows that a step works on, and which keys each attends to
+
+  void embed(const Crew& crew);
+  void check_finite(const Crew& crew, const Layer& layer) const;
+  void keys_and_values(const Crew& crew, const Layer& layer);
+  void finish_rows(const Crew& crew, const Layer& layer, const Rows& rows);
+  void attend(const Crew& crew, const Rows& rows, int first, int count);
+  void normalise(const Crew& crew, const Norm& norm, float* x, int rows);
+  Rows all_rows();
+  Rows picked_rows();
+  Crew crew(Turn& turn);
+
+  const Model& model_;
+  const Weights& weights_;
+  const Settings& settings_;
+  const Batch& batch_;
+  Workspace& ws_;
+  int block_;            // rows a block
+  int next_layer_ = -1;  // −1: the embedding
+};
+
+}  // namespace bankml

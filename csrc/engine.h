@@ -1,0 +1,76 @@
+// The public face of the engine: load a file, tokenize, embed. Knows nothing of Python, HTTP or Ollama.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/tokenizer.h"
+
+namespace bankml {
+
+enum class Pooling { none, mean, cls, last };
+enum class Gelu { erf, tanh };
+
+struct Options {
+  int threads = 0;                  // 0: one per usable physical core
+  std::string backend;              // "": the best one this CPU and OS allow
+  Gelu gelu = Gelu::erf;
+  std::optional<Pooling> pooling;   // overrides the file's
+  int pass_tokens = 1024;           // token budget of one pass; a longer text runs alone
+};
+
+struct EncodeOptions {
+  bool normalize = true;
+  bool truncate = true;             // false: a text above context_length is an input_error that gives both counts
+  int dimensions = 0;               // 0 < d < dims: cut, then normalise
+  int max_tokens = 0;               // 0: the model's context length
+  bool parse_special = false;
+  std::function<bool()> cancelled;  // asked between layers, at most every 50 ms
+};
+
+struct Embeddings {
+  std::vector<float> vectors;       // (rows, dims); a row a text, or a row a token for Pooling::none
+  int dims = 0;
+  std::vector<int32_t> tokens;      // tokens really encoded, a text
+  std::vector<uint8_t> truncated;   // a text
+};
+
+struct Model {                      // what the file says
+  std::string arch, name;
+  int layers = 0, hidden = 0, heads = 0, ffn = 0, context_length = 0;
+  float epsilon = 0;
+  Pooling pooling = Pooling::none;
+};
+
+class Engine {
+ public:
+  Engine(const std::string& path, const Options& options);
+  ~Engine();
+
+  const Model& model() const;
+  const gguf::File& file() const;
+  const Tokenizer& tokenizer() const;
+  const char* backend() const;
+  int threads() const;
+  Pooling pooling() const;
+  std::vector<std::string> warnings() const;
+
+  // Texts in, vectors out, in order. Thread-safe. Any number of texts; memory is bounded by the pass, not by the call.
+  Embeddings encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
+  Embeddings encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const;
+  // Reads every weight; throws a model_error naming the first tensor that holds a value that is not finite.
+  void verify_finite(const std::function<void(uint64_t done, uint64_t total)>& progress) const;
+
+ private:
+  struct Impl;
+  template <class Next>
+  Embeddings encode_all(size_t count, const EncodeOptions& options, const Next& next) const;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace bankml

@@ -1,0 +1,24 @@
+// The engine's one error type. A message is one sentence that names the value and the remedy.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace bankml {
+
+enum class ErrorKind {
+  model,      // a file that cannot be used
+  input,      // a request that cannot be served as asked
+  cancelled,  // the caller gave up
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind of_kind, const std::string& message) : std::runtime_error(message), kind(of_kind) {}
+  const ErrorKind kind;
+};
+
+inline Error model_error(const std::string& message) { return {ErrorKind::model, message}; }
+inline Error input_error(const std::string& message) { return {ErrorKind::input, message}; }
+
+}  // namespace bankml

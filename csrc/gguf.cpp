@@ -1,0 +1,408 @@
+#include "gguf.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <unordered_set>
+
+#include "error.h"
+#include "mapping.h"
+
+namespace bankml::gguf {
+
+namespace {
+
+constexpr uint64_t kMaxString = uint64_t{1} << 30;
+constexpr uint64_t kMaxCount = uint64_t{1} << 30;
+constexpr size_t kMaxTensorName = 63;  // GGML_MAX_NAME - 1
+constexpr int kMaxDims = 4;
+constexpr uint64_t kMinKeyBytes = 8 + 1 + 4 + 1;              // length, one character, type, one byte of value
+constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;       // length, one character, dims, type, offset
+constexpr uint64_t kMaxAlignment = uint64_t{1} << 24;
+
+constexpr size_t kValueBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+constexpr const char* kValueNames[] = {"u8",     "i8",    "u16", "i16", "u32", "i32", "f32",
+                                       "bool", "string", "array", "u64", "i64", "f64"};
+
+const char* name_of(ValueType type) { return kValueNames[static_cast<int>(type)]; }
+
+// Text from an untrusted file, fit for a message: short, printable ASCII.
+std::string shown(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 80)) out += c >= 32 && c < 127 ? c : '?';
+  return text.size() > 80 ? out + "…" : out;
+}
+
+// Reads forward through [0, size) of the map; every read is checked against what is left.
+class Reader {
+ public:
+  Reader(const std::string& path, const uint8_t* data, uint64_t size) : path_(path), data_(data), size_(size) {}
+
+  uint64_t position() const { return position_; }
+  uint64_t left() const { return size_ - position_; }
+  const uint8_t* here() const { return data_ + position_; }
+
+  [[noreturn]] void fail(const std::string& what) const {
+    throw model_error(path_ + ": " + what + " (at byte " + std::to_string(position_) +
+                      "); the file is damaged or not a GGUF model: fetch it again");
+  }
+
+  void skip(uint64_t bytes, const char* what) {
+    if (bytes > left()) {
+      fail(std::string(what) + " needs " + std::to_string(bytes) + " bytes, " + std::to_string(left()) + " are left");
+    }
+    position_ += bytes;
+  }
+
+  template <class T>
+  T number(const char* what) {
+    T value;
+    const uint8_t* from = here();
+    skip(sizeof value, what);
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  }
+
+  std::string_view string(const char* what) {
+    const auto length = number<uint64_t>(what);
+    if (length > kMaxString) fail(std::string(what) + " has a length of " + std::to_string(length));
+    const auto* from = reinterpret_cast<const char*>(here());
+    skip(length, what);
+    return {from, length};
+  }
+
+ private:
+  const std::string& path_;
+  const uint8_t* data_;
+  uint64_t size_;
+  uint64_t position_ = 0;
+};
+
+ValueType read_type(Reader& in, const std::string& key) {
+  const auto id = in.number<int32_t>("a value type");
+  if (id < 0 || id > static_cast<int32_t>(ValueType::f64)) {
+    in.fail("key " + shown(key) + " has the unknown value type " + std::to_string(id));
+  }
+  return static_cast<ValueType>(id);
+}
+
+// Array payloads: the count is compared with what is left before anything is walked.
+void read_array(Reader& in, const std::string& key, Value& value) {
+  value.is_array = true;
+  value.type = read_type(in, key);
+  if (value.type == ValueType::array) in.fail("key " + shown(key) + " is an array of arrays");
+  value.count = in.number<uint64_t>("an array length");
+  const uint64_t least = value.type == ValueType::string ? 8 : kValueBytes[static_cast<int>(value.type)];
+  if (value.count > kMaxCount || value.count > in.left() / least) {
+    in.fail("key " + shown(key) + " claims " + std::to_string(value.count) + " elements, more than the file can hold");
+  }
+  value.data = in.here();
+  if (value.type == ValueType::string) {
+    for (uint64_t i = 0; i < value.count; ++i) in.string("a string of an array");
+  } else {
+    in.skip(value.count * least, "an array");
+  }
+  value.bytes = static_cast<size_t>(in.here() - value.data);
+}
+
+Value read_value(Reader& in, const std::string& key) {
+  Value value{};
+  value.count = 1;
+  value.type = read_type(in, key);
+  if (value.type == ValueType::array) {
+    read_array(in, key, value);
+  } else if (value.type == ValueType::string) {
+    value.data = in.here();
+    value.bytes = in.string("a string value").size();
+  } else {
+    value.data = in.here();
+    value.bytes = kValueBytes[static_cast<int>(value.type)];
+    in.skip(value.bytes, "a value");
+    if (value.type == ValueType::boolean && *value.data > 1) in.fail("key " + shown(key) + " is a bool of value " + std::to_string(*value.data));
+  }
+  return value;
+}
+
+uint64_t padded(uint64_t size, uint64_t alignment) { return (size + alignment - 1) / alignment * alignment; }
+
+// Byte size of a tensor whose shape and type are known; fails on any overflow.
+uint64_t checked_bytes(Reader& in, const Tensor& tensor) {
+  const DTypeInfo& type = info(tensor.type);
+  if (tensor.ne[0] % type.block != 0) {
+    in.fail("tensor " + shown(tensor.name) + " has rows of " + std::to_string(tensor.ne[0]) + " values, not a multiple of " +
+            type.name + "'s block of " + std::to_string(type.block));
+  }
+  int64_t values = 1;
+  for (const int64_t extent : tensor.ne) {
+    if (extent != 0 && values > INT64_MAX / extent) in.fail("tensor " + shown(tensor.name) + " has a shape that overflows");
+    values *= extent;
+  }
+  const auto blocks = static_cast<uint64_t>(values / type.block);
+  if (blocks > uint64_t{INT64_MAX} / type.block_bytes) in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
+  return blocks * type.block_bytes;
+}
+
+Tensor read_tensor(Reader& in) {
+  Tensor tensor{};
+  tensor.name = in.string("a tensor name");
+  if (tensor.name.empty() || tensor.name.size() > kMaxTensorName) {
+    in.fail("a tensor name has " + std::to_string(tensor.name.size()) + " bytes, 1 to 63 are allowed");
+  }
+  const auto dims = in.number<uint32_t>("a number of dimensions");
+  if (dims < 1 || dims > kMaxDims) in.fail("tensor " + shown(tensor.name) + " has " + std::to_string(dims) + " dimensions");
+  tensor.n_dims = static_cast<int>(dims);
+  std::fill(std::begin(tensor.ne), std::end(tensor.ne), 1);
+  for (int i = 0; i < tensor.n_dims; ++i) {
+    tensor.ne[i] = in.number<int64_t>("a shape");
+    if (tensor.ne[i] < 0) in.fail("tensor " + shown(tensor.name) + " has the extent " + std::to_string(tensor.ne[i]));
+  }
+  const auto type = in.number<int32_t>("a tensor type");
+  if (dtype_info(type) == nullptr) in.fail("tensor " + shown(tensor.name) + " has the unknown type id " + std::to_string(type));
+  tensor.type = static_cast<DType>(type);
+  tensor.offset = in.number<uint64_t>("a tensor offset");
+  tensor.bytes = checked_bytes(in, tensor);
+  return tensor;
+}
+
+template <class T>
+T load(const uint8_t* data) {
+  T value;
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+[[noreturn]] void wrong_type(const std::string& path, std::string_view key, const Value& value, const char* wanted) {
+  throw model_error(path + ": key " + shown(key) + " is " + (value.is_array ? "an array of " : "a ") + name_of(value.type) +
+                    ", " + wanted + " is needed; convert the model again");
+}
+
+}  // namespace
+
+File::File(const std::string& path) : path_(path) {
+  map(path);
+  try {
+    parse();
+  } catch (...) {
+    unmap();
+    throw;
+  }
+}
+
+File::~File() { unmap(); }
+
+void File::unmap() {
+  unguard_mapping(guard_slot_);
+  if (map_ != nullptr) munmap(const_cast<uint8_t*>(map_), size_);
+  if (fd_ >= 0) close(fd_);
+}
+
+void File::map(const std::string& path) {
+  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd_ < 0) {
+    throw model_error(path + ": cannot be opened (" + std::strerror(errno) + "); check the path and its permissions");
+  }
+  struct stat status;
+  const bool regular = fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+  size_ = regular ? static_cast<uint64_t>(status.st_size) : 0;
+  void* start = size_ >= 24 ? mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0) : MAP_FAILED;
+  if (start == MAP_FAILED) {
+    close(fd_);
+    if (!regular) throw model_error(path + ": is not a regular file; give the path of a .gguf file");
+    if (size_ < 24) {
+      throw model_error(path + ": has " + std::to_string(size_) + " bytes, too few for a GGUF model; fetch it again");
+    }
+    throw model_error(path + ": cannot be mapped (" + std::strerror(errno) + "); check the memory limits");
+  }
+  map_ = static_cast<const uint8_t*>(start);
+  guard_slot_ = guard_mapping(map_, size_);
+}
+
+void File::parse() {
+  Reader in(path_, map_, size_);
+  if (std::memcmp(map_, "GGUF", 4) != 0) in.fail("does not begin with the letters GGUF");
+  in.skip(4, "the magic");
+  const auto version = in.number<uint32_t>("the version");
+  if ((version & 0xffff) == 0) in.fail("is written for a machine of the other byte order (version " + std::to_string(version) + ")");
+  if (version != 2 && version != 3) in.fail("has GGUF version " + std::to_string(version) + ", 2 and 3 are read");
+  const auto n_tensors = in.number<int64_t>("the tensor count");
+  const auto n_keys = in.number<int64_t>("the key count");
+  if (n_tensors < 0 || static_cast<uint64_t>(n_tensors) > in.left() / kMinTensorBytes) {
+    in.fail("claims " + std::to_string(n_tensors) + " tensors");
+  }
+  if (n_keys < 0 || static_cast<uint64_t>(n_keys) > in.left() / kMinKeyBytes) {
+    in.fail("claims " + std::to_string(n_keys) + " keys");
+  }
+  for (int64_t i = 0; i < n_keys; ++i) {
+    std::string key(in.string("a key"));
+    if (key.empty()) in.fail("has an empty key");
+    if (!values_.emplace(key, read_value(in, key)).second) in.fail("has the key " + shown(key) + " twice");
+    key_order_.push_back(std::move(key));
+  }
+  for (int64_t i = 0; i < n_tensors; ++i) {
+    tensors_.push_back(read_tensor(in));
+    if (!tensor_index_.emplace(tensors_.back().name, tensors_.size() - 1).second) {
+      in.fail("has the tensor " + shown(tensors_.back().name) + " twice");
+    }
+  }
+  if (integer("split.count").value_or(1) > 1) {
+    in.fail("is one part of a split model (split.count " + std::to_string(*integer("split.count")) + "); join the parts with llama-gguf-split --merge");
+  }
+  uint64_t alignment = 32;
+  if (const Value* value = find("general.alignment")) {
+    if (value->is_array || value->type != ValueType::u32) wrong_type(path_, "general.alignment", *value, "a u32");
+    alignment = load<uint32_t>(value->data);
+  }
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > kMaxAlignment) {
+    in.fail("has the alignment " + std::to_string(alignment) + ", a power of two is needed");
+  }
+  data_start_ = padded(in.position(), alignment);
+  uint64_t expected = 0;
+  for (Tensor& tensor : tensors_) {
+    if (tensor.offset != expected) {
+      in.fail("tensor " + shown(tensor.name) + " has the offset " + std::to_string(tensor.offset) + ", " + std::to_string(expected) + " is due");
+    }
+    if (tensor.bytes > UINT64_MAX - alignment - expected) in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
+    expected += padded(tensor.bytes, alignment);
+    if (data_start_ > size_ || tensor.offset + tensor.bytes > size_ - data_start_) {
+      in.fail("tensor " + shown(tensor.name) + " ends beyond the file's " + std::to_string(size_) + " bytes; the download is incomplete");
+    }
+    tensor.offset += data_start_;
+  }
+}
+
+const Value* File::find(std::string_view key) const {
+  const auto found = values_.find(std::string(key));
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> File::string(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array || value->type != ValueType::string) wrong_type(path_, key, *value, "a string");
+  return std::string(reinterpret_cast<const char*>(value->data) + 8, value->bytes);
+}
+
+std::optional<int64_t> File::integer(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array) {
+    switch (value->type) {
+      case ValueType::u8: return load<uint8_t>(value->data);
+      case ValueType::i8: return load<int8_t>(value->data);
+      case ValueType::u16: return load<uint16_t>(value->data);
+      case ValueType::i16: return load<int16_t>(value->data);
+      case ValueType::u32: return load<uint32_t>(value->data);
+      case ValueType::i32: return load<int32_t>(value->data);
+      case ValueType::i64: return load<int64_t>(value->data);
+      case ValueType::u64:
+        if (load<uint64_t>(value->data) <= INT64_MAX) return load<int64_t>(value->data);
+        break;
+      default: break;
+    }
+  }
+  wrong_type(path_, key, *value, "an integer below 2^63");
+}
+
+std::optional<double> File::real(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array && value->type == ValueType::f32) return load<float>(value->data);
+  if (!value->is_array && value->type == ValueType::f64) return load<double>(value->data);
+  wrong_type(path_, key, *value, "a float");
+}
+
+std::optional<bool> File::boolean(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_array || value->type != ValueType::boolean) wrong_type(path_, key, *value, "a bool");
+  return *value->data != 0;
+}
+
+std::vector<std::string_view> File::strings(std::string_view key) const {
+  std::vector<std::string_view> out;
+  const Value* value = find(key);
+  if (value == nullptr) return out;
+  if (!value->is_array || value->type != ValueType::string) wrong_type(path_, key, *value, "an array of strings");
+  out.reserve(value->count);
+  const uint8_t* at = value->data;
+  for (uint64_t i = 0; i < value->count; ++i) {
+    const auto length = load<uint64_t>(at);
+    out.emplace_back(reinterpret_cast<const char*>(at) + 8, length);
+    at += 8 + length;
+  }
+  return out;
+}
+
+std::vector<float> File::floats(std::string_view key) const {
+  std::vector<float> out;
+  const Value* value = find(key);
+  if (value == nullptr) return out;
+  const bool f32 = value->type == ValueType::f32;
+  if (!value->is_array || (!f32 && value->type != ValueType::i32)) wrong_type(path_, key, *value, "an array of f32");
+  out.resize(value->count);
+  for (uint64_t i = 0; i < value->count; ++i) {
+    out[i] = f32 ? load<float>(value->data + 4 * i) : static_cast<float>(load<int32_t>(value->data + 4 * i));
+  }
+  return out;
+}
+
+std::vector<int32_t> File::integers(std::string_view key) const {
+  std::vector<int32_t> out;
+  const Value* value = find(key);
+  if (value == nullptr) return out;
+  if (!value->is_array || (value->type != ValueType::i32 && value->type != ValueType::u32)) {
+    wrong_type(path_, key, *value, "an array of i32");
+  }
+  out.resize(value->count);
+  std::memcpy(out.data(), value->data, value->count * sizeof(int32_t));
+  return out;
+}
+
+std::string_view File::octets(std::string_view key) const {
+  const Value* value = find(key);
+  if (value == nullptr) return {};
+  if (!value->is_array || (value->type != ValueType::i8 && value->type != ValueType::u8)) {
+    wrong_type(path_, key, *value, "an array of bytes");
+  }
+  return {reinterpret_cast<const char*>(value->data), value->count};
+}
+
+const Tensor* File::find_tensor(std::string_view name) const {
+  const auto found = tensor_index_.find(std::string(name));
+  return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
+}
+
+void File::read(uint64_t offset, size_t size, void* out) const {
+  auto* to = static_cast<uint8_t*>(out);
+  while (size > 0) {
+    const ssize_t got = pread(fd_, to, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      throw model_error(path_ + ": byte " + std::to_string(offset) + " cannot be read (" +
+                        (got < 0 ? std::strerror(errno) : "the file was truncated") + "); fetch the model again and reload");
+    }
+    to += got;
+    offset += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+}
+
+void File::check_intact() const {
+  struct stat status;
+  const bool whole = fstat(fd_, &status) == 0 && static_cast<uint64_t>(status.st_size) >= size_;
+  if (!whole || mapping_damaged(guard_slot_)) {
+    throw model_error(path_ + ": was truncated while it was in use; fetch the model again and reload");
+  }
+}
+
+void File::release_metadata() const {
+  const size_t pages = data_start_ / 4096 * 4096;
+  if (pages > 0) madvise(const_cast<uint8_t*>(map_), pages, MADV_DONTNEED);
+}
+
+}  // namespace bankml::gguf

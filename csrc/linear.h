@@ -1,0 +1,54 @@
+// y = act(x Wᵀ + b) + r for several weight matrices over the same rows x: packing, blocking and threads. The only caller of the backends' products.
+//
+// x is packed once into k-major tiles that all threads share. A thread takes a chunk of outputs, widens just those weights into its own panels (second-level
+// cache, k up to kKBlock at once) and runs every row tile over them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "threads.h"
+
+namespace bankml {
+
+constexpr int kKBlock = 1024;     // inputs widened at once; sums are stored to y and resumed between blocks
+constexpr int kMaxChunk = 64;     // outputs a thread widens at once: 64 · 1,024 · 4 B = 256 KB
+
+// A weight matrix in the file: n outputs (rows) of k inputs.
+struct Matrix {
+  DType type = DType::f32;
+  const uint8_t* data = nullptr;
+  int n = 0, k = 0;
+  size_t row_bytes() const { return dtype_row_bytes(type, k); }
+};
+
+struct Product {
+  Matrix w;
+  const float* bias;                 // (n)
+  Act act = Act::none;
+  const float* residual = nullptr;   // (m, n), rows ldr apart, or null
+  size_t ldr = 0;
+  float* y = nullptr;                // (m, n), rows ldy apart
+  size_t ldy = 0;
+};
+
+// The threads and the backend of one pass, with a buffer of scratch floats a thread.
+struct Crew {
+  const Backend& backend;
+  Turn& turn;
+  int threads;
+  float* scratch;          // (threads, scratch_stride)
+  size_t scratch_stride;
+  float* of(int thread) const { return scratch + scratch_stride * static_cast<size_t>(thread); }
+};
+
+// Floats of scratch a thread needs for panels.
+constexpr size_t panel_scratch() { return size_t{kMaxChunk + kMaxTile} * kKBlock; }
+
+// Floats that m rows of k inputs take when packed.
+size_t packed_size(const Backend& backend, int m, int k);
+void pack(const Crew& crew, const float* x, size_t ldx, int m, int k, float* packed);
+void multiply(const Crew& crew, const float* packed, int m, std::span<const Product> products);
+
+}  // namespace bankml

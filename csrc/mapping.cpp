@@ -1,0 +1,93 @@
+#include "mapping.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace bankml {
+
+namespace {
+
+constexpr int kSlots = 64;
+
+struct Slot {
+  std::atomic<uintptr_t> start{0};
+  std::atomic<uintptr_t> end{0};
+  std::atomic<bool> damaged{false};
+};
+
+Slot slots[kSlots];
+struct sigaction previous;
+uintptr_t page_size = 4096;
+
+// Async-signal-safe: atomics, and mmap as a bare system call.
+bool repair(uintptr_t address) {
+  for (auto& slot : slots) {
+    const uintptr_t start = slot.start.load(std::memory_order_acquire);
+    if (start == 0 || address < start || address >= slot.end.load(std::memory_order_acquire)) continue;
+    void* page = reinterpret_cast<void*>(address & ~(page_size - 1));
+    if (mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return false;
+    slot.damaged.store(true, std::memory_order_release);
+    return true;
+  }
+  return false;
+}
+
+void on_sigbus(int signal, siginfo_t* detail, void* context) {
+  if (repair(reinterpret_cast<uintptr_t>(detail->si_addr))) return;
+  if (previous.sa_flags & SA_SIGINFO) {
+    previous.sa_sigaction(signal, detail, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    // Not ours and nobody else's: the default action happens when the faulting instruction runs again.
+    sigaction(SIGBUS, &previous, nullptr);
+  }
+}
+
+// Installed on the first map, and again when somebody else took the signal since.
+void install_handler() {
+  struct sigaction current;
+  if (sigaction(SIGBUS, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_sigbus) {
+    return;
+  }
+  previous = current;
+  page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  struct sigaction ours = {};
+  ours.sa_sigaction = on_sigbus;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
+std::mutex& registry() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+}  // namespace
+
+int guard_mapping(const void* start, size_t size) {
+  const std::lock_guard lock(registry());
+  install_handler();
+  for (int i = 0; i < kSlots; ++i) {
+    if (slots[i].start.load() != 0) continue;
+    slots[i].damaged = false;
+    slots[i].end = reinterpret_cast<uintptr_t>(start) + size;
+    slots[i].start = reinterpret_cast<uintptr_t>(start);
+    return i;
+  }
+  return -1;
+}
+
+void unguard_mapping(int slot) {
+  const std::lock_guard lock(registry());
+  if (slot >= 0) slots[slot].start = 0;
+}
+
+bool mapping_damaged(int slot) { return slot >= 0 && slots[slot].damaged.load(std::memory_order_acquire); }
+
+}  // namespace bankml

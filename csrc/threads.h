@@ -1,0 +1,53 @@
+// One pool of threads for the whole process, lent to one pass at a time: first come, first served.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+namespace bankml {
+
+// A pass's place in the queue for the pool; taken once, kept until the pass ends. An urgent place comes before every other.
+class Place {
+ public:
+  explicit Place(bool urgent = false);
+  uint64_t order() const { return order_; }
+
+ private:
+  uint64_t order_;
+};
+
+// The pool, held for as long as this lives. The constructor waits until the pool is free and no earlier place is waiting.
+class Turn {
+ public:
+  explicit Turn(const Place& place);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  // Lets an earlier place that is waiting use the pool first; returns at once when there is none.
+  void yield();
+  // Runs work(thread) on up to `threads` threads, the caller among them, and returns when all are done. Fewer run it when the system
+  // refuses a thread, so work must be shared out by a Counter, never by thread number. `work` must not throw. Denormals are flushed.
+  void run(int threads, const std::function<void(int thread)>& work);
+
+ private:
+  uint64_t order_;
+};
+
+// Shares out the items 0 … count − 1 among threads that ask; each item is given once.
+class Counter {
+ public:
+  explicit Counter(int64_t count) : count_(count) {}
+  // The next item, or −1.
+  int64_t next() {
+    const int64_t item = next_.fetch_add(1, std::memory_order_relaxed);
+    return item < count_ ? item : -1;
+  }
+
+ private:
+  std::atomic<int64_t> next_{0};
+  int64_t count_;
+};
+
+}  // namespace bankml

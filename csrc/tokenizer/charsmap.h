@@ -1,0 +1,47 @@
+// SentencePiece's precompiled character map: byte sequences → replacements, longest match first.
+//
+// The blob is u32 length, that many bytes of an XOR-compressed double array, then NUL-terminated replacements.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../gguf.h"
+
+namespace bankml {
+
+class Charsmap {
+ public:
+  struct Match {
+    size_t bytes = 0;  // 0: nothing at the front of the text is mapped
+    std::string_view replacement;
+  };
+
+  Charsmap() { plain_.fill(true); }  // maps nothing
+  // Throws a model_error naming tokenizer.ggml.precompiled_charsmap when sizes and contents disagree.
+  explicit Charsmap(std::string_view blob);
+
+  // The longest mapped prefix. A walk or replacement outside of the blob is a model_error, found when a text first leads there.
+  Match longest(std::string_view text) const;
+  // Whether an ASCII byte stays as it is when another ASCII byte or the end of the text follows: most of most texts.
+  bool plain(uint8_t ascii) const { return plain_[ascii]; }
+
+ private:
+  uint32_t unit(size_t index) const;
+  std::string_view replacement(uint32_t offset) const;
+  bool is_plain(char ascii) const;
+
+  std::vector<uint32_t> units_;
+  std::string replacements_;
+  std::vector<bool> starts_text_;  // whether UTF-8 up to the NUL begins at an offset of the replacements
+  std::array<bool, 128> plain_{};
+};
+
+// The file's map; it may be stored as bytes or, as some converters do, as an array of base64 characters. Absent → maps nothing.
+Charsmap read_charsmap(const gguf::File& file);
+
+}  // namespace bankml

@@ -1,0 +1,16 @@
+#include "tokenizer.h"
+
+#include "../error.h"
+
+namespace bankml {
+
+std::unique_ptr<Tokenizer> make_tokenizer(const gguf::File& file) {
+  const std::optional<std::string> model = file.string("tokenizer.ggml.model");
+  if (!model) throw model_error("tokenizer.ggml.model is absent: the file has no tokenizer; convert the model again.");
+  if (*model == "t5") return make_unigram(file);
+  if (*model == "bert") return make_wordpiece(file);
+  throw model_error("tokenizer.ggml.model is \"" + *model +
+                    "\", which bankml does not run; it runs \"bert\" (WordPiece) and \"t5\" (Unigram, XLM-R).");
+}
+
+}  // namespace bankml

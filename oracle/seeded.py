@@ -1,0 +1,144 @@
+"""Models with seeded weights: small ones of every type and pooling, and bge-m3's full shape. Same seed, same bytes.
+
+Weights are scaled so that different texts get clearly different vectors; a check against a constant proves nothing.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.models import atomic
+from bankml.models.gguf_writer import Bert, Origin, Tensor, write
+from oracle import cache, vocabularies
+from oracle.vocabularies import Vocabulary
+
+DType = Literal["F32", "F16", "Q8_0", "Q4_0"]
+Pooling = Literal["mean", "cls", "last", "none"]
+Floats = NDArray[np.float32]
+
+BLOCK, BLOCK_BYTES = 32, {"Q8_0": 34, "Q4_0": 18}
+
+# Standard deviation of what each tensor adds, beside a residual stream of 1. Anything that all texts share (type row,
+# biases, the mean of GELU) is kept small, or it would be all that is left of a long text's mean.
+POSITION, TYPE, BIAS, NORM = 0.5, 0.02, 0.02, 0.1
+SCALE = {"attn_q": 1.5, "attn_k": 1.5, "attn_v": 1.2, "attn_output": 1.2, "ffn_up": 1.0, "ffn_down": 0.5}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a model: `positions` is its context length."""
+
+    layers: int
+    hidden: int
+    heads: int
+    ffn: int
+    positions: int
+
+
+BGE_M3 = Shape(layers=24, hidden=1024, heads=16, ffn=4096, positions=8192)
+
+
+def tiny(
+    path: Path,
+    *,
+    dtype: DType = "F16",
+    pooling: Pooling = "mean",
+    vocabulary: str | Vocabulary = "wordpiece",
+    layers: int = 2,
+    hidden: int = 64,
+    heads: int = 4,
+    ffn: int = 128,
+    seed: int = 0,
+    positions: int = 512,
+) -> Path:
+    """Writes a small model and returns its path. `vocabulary` is a Vocabulary or a name as in vocabularies.named."""
+    shape = Shape(layers, hidden, heads, ffn, positions)
+    return make(path, shape, vocabulary, dtype, pooling, seed)
+
+
+def bge_m3_shape(path: Path | None = None) -> Path:
+    """The file of bge-m3's shape (F16, 1.16 GB, CLS, XLM-R's vocabulary), made once: in the oracle's cache or at `path`."""
+    path = path or cache.folder() / "bge-m3-shape-f16.gguf"
+    if not path.is_file():
+        with atomic.lock(path.with_name(f".{path.name}.lock")), atomic.replacement(path) as temporary:
+            make(temporary, BGE_M3, "xlmr", "F16", "cls", seed=0)
+    return path
+
+
+def make(path: Path, shape: Shape, vocabulary: str | Vocabulary, dtype: DType, pooling: Pooling, seed: int) -> Path:
+    """Writes a seeded model of any shape; `hidden` and `ffn` must be multiples of 32 for Q8_0 and Q4_0."""
+    words = vocabularies.named(vocabulary) if isinstance(vocabulary, str) else vocabulary
+    epsilon = 1e-12 if words.kind == "wordpiece" else 1e-5  # BERT's and XLM-R's
+    bert = Bert(
+        layers=shape.layers,
+        hidden=shape.hidden,
+        ffn=shape.ffn,
+        heads=shape.heads,
+        context_length=shape.positions,
+        epsilon=epsilon,
+        pooling=pooling,
+        type_rows=1,
+        matrices=dtype,
+    )
+    name = f"seeded-{shape.layers}x{shape.hidden}-{words.kind}-{dtype}-{pooling}".lower()
+    write(path, Origin(name), bert, words.add, list(_tensors(shape, words.size, dtype, seed)))
+    return path
+
+
+def _tensors(shape: Shape, entries: int, dtype: DType, seed: int) -> Iterator[Tensor]:
+    hidden, ffn = shape.hidden, shape.ffn
+    yield _matrix("token_embd", (entries, hidden), 1.0, dtype, seed)
+    yield _matrix("position_embd", (shape.positions, hidden), POSITION, "F32", seed)
+    yield _matrix("token_types", (1, hidden), TYPE, "F32", seed)
+    yield from _norm("token_embd_norm", hidden, seed)
+    for layer in range(shape.layers):
+        for name, scale in SCALE.items():
+            outputs, inputs = {"ffn_up": (ffn, hidden), "ffn_down": (hidden, ffn)}.get(name, (hidden, hidden))
+            full = f"blk.{layer}.{name}"
+            yield _matrix(full, (outputs, inputs), scale / inputs**0.5, dtype, seed)
+            yield _vector(f"{full}.bias", outputs, 0.0, BIAS, seed)
+        yield from _norm(f"blk.{layer}.attn_output_norm", hidden, seed)
+        yield from _norm(f"blk.{layer}.layer_output_norm", hidden, seed)
+
+
+def _norm(name: str, size: int, seed: int) -> Iterator[Tensor]:
+    yield _vector(f"{name}.weight", size, 1.0, NORM, seed)
+    yield _vector(f"{name}.bias", size, 0.0, BIAS, seed)
+
+
+def _vector(name: str, size: int, mean: float, deviation: float, seed: int) -> Tensor:
+    return Tensor(name, "F32", (size,), lambda: np.float32(mean) + _normal(name, (size,), deviation, seed))
+
+
+def _matrix(module: str, shape: tuple[int, int], deviation: float, dtype: DType, seed: int) -> Tensor:
+    name = f"{module}.weight"
+    row = shape[1] // BLOCK * BLOCK_BYTES[dtype] if dtype in BLOCK_BYTES else shape[1]
+    load: Callable[[], Floats] = partial(_normal, name, shape, deviation, seed)
+    return Tensor(name, dtype, (shape[0], row), partial(_stored, load, dtype))
+
+
+def _stored(load: Callable[[], Floats], dtype: DType) -> NDArray[Any]:
+    if dtype not in BLOCK_BYTES:
+        return load()
+    from gguf import GGMLQuantizationType
+    from gguf.quants import quantize
+
+    blocks: NDArray[Any] = quantize(load(), GGMLQuantizationType[dtype])
+    return blocks
+
+
+def _normal(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> Floats:
+    generator = np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(name.encode())]))
+    values = generator.standard_normal(shape, dtype=np.float32)
+    values *= np.float32(deviation)
+    if "ffn_down" in name and len(shape) == 2:
+        values -= values.mean(
+            axis=1, keepdims=True
+        )  # GELU's mean is positive: without this every text gets the same push
+    return values

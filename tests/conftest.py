@@ -1,0 +1,57 @@
+"""Real models, downloaded once and kept between runs; everything else that a test touches lies in its own folder."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bankml import models
+from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
+from bankml.settings import Settings
+
+REAL_HOME = Settings.read().home  # before any test changes the environment
+VARIABLES = ("BANKML_HOME", "OLLAMA_MODELS", "MINDX_EMBED_MODEL", "RAGE_PATH")
+
+
+@pytest.fixture(scope="session")
+def models_home() -> Path:
+    """BANKML_HOME as the tests were started, else the user's: real models stay there from run to run."""
+    return REAL_HOME
+
+
+@pytest.fixture(scope="session")
+def minilm(models_home: Path) -> Path:
+    """all-MiniLM-L6-v2 as GGUF: WordPiece, F16, 384 dimensions, mean pooling."""
+    return _pulled(models_home, ALL_MINILM_L6_V2.name)
+
+
+@pytest.fixture(scope="session")
+def e5(models_home: Path) -> Path:
+    """multilingual-e5-small as GGUF: Unigram, Q4_0, 384 dimensions, mean pooling."""
+    return _pulled(models_home, MULTILINGUAL_E5_SMALL.name)
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the user's files, settings or Ollama store."""
+    for name in list(os.environ):
+        if name in VARIABLES or (name.startswith("BANKML_") and name != "BANKML_BACKEND"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("BANKML_HOME", str(tmp_path / "bankml-home"))
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "ollama-models"))
+
+
+@pytest.fixture
+def stocked_home(minilm: Path, e5: Path) -> Path:
+    """The test's own BANKML_HOME with the real built-ins linked into it: their names work without a download."""
+    home = Settings.read().home
+    (home / "models").mkdir(parents=True)
+    for model in (minilm, e5):
+        (home / "models" / model.name).symlink_to(model)
+    return home
+
+
+def _pulled(home: Path, name: str) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKML_HOME", str(home))
+        return models.pull(name)

@@ -1,0 +1,22 @@
+// Runs every TEST whose name contains argv[1] (all without it); prints one line a failure and a last line of counts.
+#include "check.h"
+
+int main(int argc, char** argv) {
+  int run = 0, failed = 0;
+  for (const auto& test : check::cases()) {
+    if (argc > 1 && std::string(test.name).find(argv[1]) == std::string::npos) continue;
+    const int before = check::failures();
+    try {
+      test.run();
+    } catch (const std::exception& error) {
+      check::fail(test.name, 0, std::string("uncaught: ") + error.what());
+    }
+    run++;
+    if (check::failures() > before) {
+      failed++;
+      std::fprintf(stderr, "FAILED %s\n", test.name);
+    }
+  }
+  std::printf("%d passed, %d failed\n", run - failed, failed);
+  return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,71 @@
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from gguf import GGUFReader
+
+from bankml.errors import ModelError
+from bankml.models.xlm_roberta import read_unigram
+
+VOCABULARY = [["<s>", 0.0], ["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0], ["▁a", -3.5], ["b", -4.25], ["<mask>", 0.0]]
+CHARSMAP = b"\x04\x00\x00\x00abcdz\x00"
+
+
+def content(**values: Any) -> dict[str, Any]:
+    steps = [{"type": "Precompiled", "precompiled_charsmap": base64.b64encode(CHARSMAP).decode()}, {"type": "Replace"}]
+    return {"model": {"type": "Unigram", "vocab": VOCABULARY}, "normalizer": {"normalizers": steps}, **values}
+
+
+def written(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+def test_the_vocabulary_is_padded_to_the_rows(tmp_path: Path) -> None:
+    unigram = read_unigram(written(tmp_path / "tokenizer.json", content()), rows=9)
+    assert unigram.pieces == [piece for piece, _ in VOCABULARY] + ["[PAD7]", "[PAD8]"]
+    assert unigram.scores == [0, 0, 0, 0, -3.5, -4.25, 0, -10_000, -10_000]
+    assert unigram.types == [3, 3, 3, 2, 1, 1, 3, 5, 5]
+    assert unigram.charsmap == CHARSMAP
+
+
+def test_the_real_file_has_the_keys_of_bge_m3(e5: Path) -> None:
+    fields = GGUFReader(e5).fields
+    ids = {"bos": 0, "eos": 2, "unknown": 3, "seperator": 2, "padding": 1, "cls": 0, "mask": 250_001}
+    assert {role: fields[f"tokenizer.ggml.{role}_token_id"].contents() for role in ids} == ids
+    assert fields["tokenizer.ggml.model"].contents() == "t5"
+    for flag in ("add_space_prefix", "remove_extra_whitespaces", "add_bos_token", "add_eos_token"):
+        assert fields[f"tokenizer.ggml.{flag}"].contents() is True
+    for array in ("tokens", "scores", "token_type"):
+        assert len(fields[f"tokenizer.ggml.{array}"].data) == 250_037
+    assert len(fields["tokenizer.ggml.precompiled_charsmap"].data) == 237_539
+    types, counts = np.unique(fields["tokenizer.ggml.token_type"].contents(), return_counts=True)
+    assert dict(zip(types.tolist(), counts.tolist(), strict=True)) == {1: 249_997, 2: 1, 3: 4, 5: 35}
+
+
+@pytest.mark.parametrize(
+    ("value", "rows", "words"),
+    [
+        (content(model={"vocab": VOCABULARY[1:]}), 9, r"lacks \['<s>'\]"),
+        (content(model={"vocab": [*VOCABULARY, ["b", 0.0]]}), 9, "7 different pieces of 8"),
+        (content(), 6, "the weights 6 rows"),
+        (content(model={"vocab": [["a"]]}), 9, "not a Unigram vocabulary"),
+        (content(model={"vocab": None}), 9, "not a Unigram vocabulary"),
+        (content(model=[]), 9, "not a Unigram vocabulary"),
+        (content(normalizer=None), 9, "not a Unigram vocabulary"),
+        (content(normalizer={"normalizers": []}), 9, "not a Unigram vocabulary"),
+        (content(normalizer={"type": "Precompiled", "precompiled_charsmap": "a"}), 9, "not a Unigram vocabulary"),
+        ([], 9, "not a Unigram vocabulary"),
+    ],
+)
+def test_another_file_is_refused(tmp_path: Path, value: Any, rows: int, words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        read_unigram(written(tmp_path / "tokenizer.json", value), rows)
+
+
+def test_an_absent_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="none"):
+        read_unigram(tmp_path / "none", 9)

@@ -1,0 +1,132 @@
+"""/api/tags, /api/ps, /api/show and /api/version."""
+
+import hashlib
+import json
+import shutil
+from datetime import UTC, datetime
+
+import httpx
+import numpy as np
+import ollama
+import pytest
+
+import bankml
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    return ollama.Client(server.url)
+
+
+def test_tags(client, minilm):
+    models = client.list().models
+    by_name = {model.model: model for model in models}
+    assert set(by_name) == {"all-minilm-l6-v2:latest", "multilingual-e5-small:latest"}
+    assert [model.modified_at for model in models] == sorted((m.modified_at for m in models), reverse=True)
+    model = by_name["all-minilm-l6-v2:latest"]
+    assert model.size == minilm.stat().st_size
+    assert model.digest == hashlib.sha256(minilm.read_bytes()).hexdigest()
+    assert (model.details.format, model.details.family, model.details.families) == ("gguf", "bert", ["bert"])
+    assert model.details.quantization_level == "F16"
+    assert model.details.parameter_size in ("22.57M", "22.71M")  # llama.cpp and Ollama print the former
+
+
+def test_tags_on_the_wire(http):
+    entry = http.get("/api/tags").json()["models"][0]
+    assert entry["name"] == entry["model"]
+    assert entry["capabilities"] == ["embedding"]
+    assert entry["details"]["embedding_length"] == 384
+    assert entry["details"]["context_length"] == 512
+
+
+def test_ps(client, http):
+    client.embed("multilingual-e5-small", "a", keep_alive=-1)
+    client.embed("all-minilm", "a", keep_alive="10m")
+    models = client.ps().models
+    assert [model.name for model in models][:2] == ["multilingual-e5-small:latest", "all-minilm-l6-v2:latest"]
+    left = (models[1].expires_at - datetime.now(UTC)).total_seconds()
+    assert 590 < left <= 600
+    assert models[0].expires_at.year > 2300
+    assert (models[1].size_vram, models[1].context_length) == (0, 512)
+    client.embed("multilingual-e5-small", "a")
+
+
+def test_show(client):
+    shown = client.show("all-minilm")
+    assert shown.capabilities == ["embedding"]
+    assert shown.modelinfo["general.architecture"] == "bert"
+    assert shown.modelinfo["bert.embedding_length"] == 384
+    assert shown.modelinfo["tokenizer.ggml.tokens"] is None
+    assert shown.modelinfo["general.parameter_count"] > 22_000_000
+    assert "Apache-2.0" in shown.license
+    assert shown.modelfile.startswith("FROM ")
+    assert shown.details.quantization_level == "F16"
+
+
+def test_show_verbose_and_by_the_older_field(http):
+    shown = http.post("/api/show", json={"name": "all-minilm", "verbose": True}).json()
+    assert {"name": "token_embd.weight", "type": "F16", "shape": [384, 30522]}.items() <= shown["tensors"][
+        0
+    ].items() or any(
+        tensor["name"] == "token_embd.weight" and tensor["shape"] == [384, 30522] for tensor in shown["tensors"]
+    )
+    assert "tensors" not in http.post("/api/show", json={"name": "all-minilm"}).json()
+
+
+def test_show_refusals(http):
+    assert http.post("/api/show", json={}).json() == {"error": "model is required"}
+    assert http.post("/api/show", json={}).status_code == 400
+    answer = http.post("/api/show", json={"model": "nonesuch"})
+    assert (answer.status_code, answer.json()) == (404, {"error": "model 'nonesuch' not found"})
+
+
+def test_version(http):
+    assert http.get("/api/version").json() == {"version": bankml.__version__}
+
+
+def test_root_and_unknown_paths(http):
+    assert http.get("/").text == "Ollama is running"
+    assert http.head("/").status_code == 200
+    assert (http.get("/api/nonesuch").status_code, http.get("/api/nonesuch").text) == (404, "404 page not found")
+    assert http.get("/api/embed").status_code == 405
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, minilm):
+    """An Ollama store with the real MiniLM under a name of its own, and a model whose blob is missing."""
+    root = tmp_path_factory.mktemp("store")
+    digest = hashlib.sha256(minilm.read_bytes()).hexdigest()
+    (root / "blobs").mkdir()
+    shutil.copy(minilm, root / "blobs" / f"sha256-{digest}")
+    for name, weights in (("sky", digest), ("torn", "a" * 64)):
+        folder = root / "manifests" / "registry.ollama.ai" / "someone" / name
+        folder.mkdir(parents=True)
+        (folder / "latest").write_text(json.dumps(manifest(weights, minilm.stat().st_size)))
+    return root
+
+
+def manifest(weights: str, size: int) -> dict:
+    return {
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.docker.distribution.manifest.v2+json",
+        "layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{weights}", "size": size}],
+    }
+
+
+def test_a_file_is_served_by_its_names_and_ollamas_store_by_its_own(serving, tmp_path, minilm, store, encoder):
+    model = tmp_path / "My Model.gguf"
+    model.symlink_to(minilm)
+    with serving(tmp_path / "home", "--model", str(model), OLLAMA_MODELS=str(store)) as server:
+
+        def embed(name: str) -> httpx.Response:
+            return httpx.post(f"{server.url}/api/embed", json={"model": name, "input": ["sky"]}, timeout=30)
+
+        expected = encoder.encode(["sky"]).tobytes()
+        for name in ("My Model", "my model:latest", "someone/sky", "someone/Sky:latest", "all-MiniLM-L6-v2"):
+            assert embed(name).status_code == 200, (name, embed(name).text)
+            assert np.array(embed(name).json()["embeddings"], np.float32).tobytes() == expected
+        assert embed("someone/torn").status_code in (404, 500)
+        assert embed("multilingual-e5-small").status_code == 404  # a built-in, but not on this machine
+        assert embed(str(minilm)).status_code in (400, 404)  # a client's name is never a path
+        names = {entry["name"] for entry in httpx.get(f"{server.url}/api/tags").json()["models"]}
+        assert names == {"My Model:latest", "someone/sky:latest"}

@@ -1,0 +1,326 @@
+"""/api/embed and /api/embeddings, as Ollama's clients see them."""
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import ollama
+import pytest
+
+from bankml.serve.ollama import legacy_is_raw
+
+TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "one two three"]
+LONG = "the quick brown fox jumps over the lazy dog " * 200
+
+
+def vectors(answer: httpx.Response) -> bytes:
+    """Bits of the vectors in an answer, as float32."""
+    assert answer.status_code == 200, answer.text
+    return np.array(answer.json()["embeddings"], np.float32).tobytes()
+
+
+def embed(http: httpx.Client, **body) -> httpx.Response:
+    return http.post("/api/embed", json={"model": "all-minilm", **body})
+
+
+# The real client
+
+
+def test_the_ollama_package(server, encoder):
+    client = ollama.Client(server.url)
+    answer = client.embed("all-minilm", TEXTS, options={"num_ctx": 512, "temperature": 0.1}, keep_alive="5m")
+    assert np.array(answer.embeddings, np.float32).tobytes() == encoder.encode(TEXTS).tobytes()
+    assert answer.model == "all-minilm"
+    assert answer.prompt_eval_count == encoder.encode_full(TEXTS).tokens.sum()
+    assert answer.total_duration >= answer.load_duration > 0
+
+
+def test_the_ollama_package_one_text_and_dimensions(server, encoder):
+    answer = ollama.Client(server.url).embed("all-minilm:latest", TEXTS[0], dimensions=64)
+    expected = encoder.encode(TEXTS[:1], dimensions=64)
+    assert np.array(answer.embeddings, np.float32).tobytes() == expected.tobytes()
+
+
+def test_the_ollama_package_async(server, encoder):
+    async def ask() -> list[list[float]]:
+        client = ollama.AsyncClient(server.url)
+        answers = await asyncio.gather(*(client.embed("all-minilm", text) for text in TEXTS if text))
+        return [answer.embeddings[0] for answer in answers]
+
+    expected = encoder.encode([text for text in TEXTS if text])
+    assert np.array(asyncio.run(ask()), np.float32).tobytes() == expected.tobytes()
+
+
+def test_the_ollama_package_legacy(server, encoder):
+    answer = ollama.Client(server.url).embeddings("all-minilm", TEXTS[0])
+    assert np.array(answer.embedding, np.float32).tobytes() == encoder.encode(TEXTS[:1]).tobytes()
+
+
+def test_the_ollama_package_error(server):
+    with pytest.raises(ollama.ResponseError, match=r"model 'nonesuch' not found") as error:
+        ollama.Client(server.url).embed("nonesuch", "a")
+    assert error.value.status_code == 404
+
+
+# Every row of the table of /api/embed
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"model": "all-minilm", "input": ["a", 1]}, 400, "invalid input type"),
+        ({"model": "all-minilm", "input": 1}, 400, "invalid input type"),
+        ({"model": "all-minilm", "input": {}}, 400, "invalid input type"),
+        ({"model": "all-minilm", "input": [["a"]]}, 400, "invalid input type"),
+        ({"model": "nonesuch", "input": [1]}, 400, "invalid input type"),
+        ({"model": "nonesuch", "input": "a"}, 404, "model 'nonesuch' not found"),
+        ({"model": "nonesuch"}, 404, "model 'nonesuch' not found"),
+        ({"model": "../../etc/passwd", "input": "a"}, 400, "invalid model name"),
+        ({"model": "a b", "input": "a"}, 400, "invalid model name"),
+        ({"model": "x" * 81, "input": "a"}, 400, "invalid model name"),
+        ({"input": "a"}, 400, "model is required"),
+        ({"model": None, "input": "a"}, 400, "model is required"),
+        ({"model": "all-minilm", "input": LONG, "truncate": False}, 400, "the input length exceeds the context length"),
+        (
+            {"model": "all-minilm", "input": "five words are too many", "truncate": False, "options": {"num_ctx": 6}},
+            400,
+            "the input length exceeds the context length",
+        ),
+        (
+            {"model": "all-minilm", "input": "a", "options": {"num_ctx": 2}},
+            400,
+            "input after truncation exceeds maximum context length",
+        ),
+        (
+            {"model": "all-minilm", "input": "a", "options": {"num_ctx": "many"}},
+            400,
+            'option "num_ctx" must be of type integer',
+        ),
+        ({"model": "all-minilm", "input": "a", "keep_alive": True}, 400, "Unsupported type: 'bool'"),
+        (
+            {"model": "nonesuch", "input": [1], "keep_alive": "-1"},
+            400,
+            'time: missing unit in duration "-1"',
+        ),
+    ],
+)
+def test_refusals(http, body, status, message):
+    answer = http.post("/api/embed", json=body)
+    assert (answer.status_code, answer.json()) == (status, {"error": message})
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n"])
+def test_an_empty_body(http, body):
+    for path in ("/api/embed", "/api/embeddings", "/api/show"):
+        answer = http.post(path, content=body)
+        assert (answer.status_code, answer.json()) == (400, {"error": "missing request body"})
+
+
+def test_wrong_types_of_fields(http):
+    for field in ({"truncate": "yes"}, {"dimensions": "many"}, {"options": []}, {"model": 1}):
+        answer = embed(http, **{"input": "a"} | field)
+        assert answer.status_code == 400
+        assert next(iter(field)) in answer.json()["error"]
+
+
+@pytest.mark.parametrize("body", [{}, {"input": None}, {"input": []}, {"input": ""}])
+def test_no_text_gives_no_embedding(http, body):
+    answer = embed(http, **body)
+    assert (answer.status_code, answer.json()) == (200, {"model": "all-minilm", "embeddings": []})
+
+
+def test_an_empty_text_in_an_array_is_embedded(http, encoder):
+    assert vectors(embed(http, input=[""])) == encoder.encode([""]).tobytes()
+    assert embed(http, input=["", " "]).json()["prompt_eval_count"] == 4
+
+
+def test_every_text_is_a_unit_vector_unless_asked(http, encoder):
+    assert vectors(embed(http, input=TEXTS)) == encoder.encode(TEXTS).tobytes()
+    assert vectors(embed(http, input=TEXTS, normalize=False)) == encoder.encode(TEXTS, normalize=False).tobytes()
+
+
+@pytest.mark.parametrize("dimensions", [0, 384, 4096, -1, None])
+def test_dimensions_that_change_nothing(http, encoder, dimensions):
+    assert vectors(embed(http, input=TEXTS[0], dimensions=dimensions)) == encoder.encode(TEXTS[:1]).tobytes()
+
+
+def test_truncation_is_reported(http, encoder):
+    answer = embed(http, input=["short", LONG, "short", LONG])
+    assert answer.headers["X-Bankml-Truncated"] == "2"
+    assert answer.json()["truncated"] == [1, 3]
+    assert answer.json()["prompt_eval_count"] == 3 + 512 + 3 + 512
+    assert vectors(answer) == encoder.encode(["short", LONG, "short", LONG]).tobytes()
+
+
+def test_what_is_whole_is_not_reported(http):
+    answer = embed(http, input=["short"], truncate=True)
+    assert "X-Bankml-Truncated" not in answer.headers
+    assert "truncated" not in answer.json()
+
+
+def test_num_ctx_lowers_the_limit_and_cannot_raise_it(http, encoder):
+    low = embed(http, input=LONG, options={"num_ctx": 16})
+    assert vectors(low) == encoder.encode_full([LONG], max_tokens=16).vectors.tobytes()
+    assert low.json()["prompt_eval_count"] == 16
+    for num_ctx in (8192, 0, None, 8192.0):
+        assert embed(http, input=LONG, options={"num_ctx": num_ctx}).json()["prompt_eval_count"] == 512
+
+
+def test_strings_that_are_not_unicode(http, encoder):
+    body = b'{"model": "all-minilm", "input": ["a \\ud800 b", "a \xff b", "\\ud83d\\ude00"]}'
+    assert vectors(http.post("/api/embed", content=body)) == encoder.encode(["a \ufffd b"] * 2 + ["😀"]).tobytes()
+    answer = http.post("/api/embed", content=b'{"model": "all-\\ud800-minilm \xff", "input": "a"}')
+    assert (answer.status_code, answer.json()) == (400, {"error": "invalid model name"})
+
+
+def test_a_nul_in_a_text_is_kept(http, encoder):
+    assert vectors(embed(http, input="a\0b")) == encoder.encode(["a\0b"]).tobytes()
+
+
+def test_five_thousand_short_texts(http, encoder):
+    texts = [f"text {k}" for k in range(5000)]
+    got = embed(http, input=texts).json()["embeddings"]
+    assert len(got) == 5000
+    sample = range(0, 5000, 97)
+    expected = encoder.encode([texts[k] for k in sample])
+    assert np.array([got[k] for k in sample], np.float32).tobytes() == expected.tobytes()
+
+
+def test_eight_clients_with_different_neighbours_get_the_same_bits(server, encoder):
+    expected = {text: row.tobytes() for text, row in zip(TEXTS, encoder.encode(TEXTS), strict=True)}
+
+    def ask(turn: int) -> bool:
+        texts = [*(TEXTS[(turn + k) % 5] for k in range(turn % 7 + 1)), "neighbour " * (turn * 13 % 90)]
+        answer = httpx.post(f"{server.url}/api/embed", json={"model": "all-minilm", "input": texts}, timeout=60)
+        rows = np.array(answer.json()["embeddings"], np.float32)
+        return all(row.tobytes() == expected[text] for text, row in zip(texts[:-1], rows, strict=False))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(64)))
+
+
+def test_four_hundred_requests_at_once_are_all_served(server):
+    async def ask() -> list[int]:
+        limits = httpx.Limits(max_connections=400)
+        async with httpx.AsyncClient(base_url=server.url, timeout=120, limits=limits) as client:
+            body = {"model": "all-minilm", "input": [f"text {k}" for k in range(2)]}
+            answers = await asyncio.gather(*(client.post("/api/embed", json=body) for _ in range(400)))
+            return [answer.status_code for answer in answers]
+
+    assert asyncio.run(ask()) == [200] * 400
+
+
+def test_a_client_that_hangs_up_stops_its_work(server, http):
+    body = json.dumps({"model": "all-minilm", "input": [LONG] * 1500}).encode()
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        head = f"POST /api/embed HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n"
+        client.sendall(head.encode() + body)
+        time.sleep(0.5)
+    before = cpu_seconds(server.process.pid)
+    time.sleep(0.5)  # whatever layer was running has ended by then
+    resting = cpu_seconds(server.process.pid)
+    time.sleep(1)
+    assert resting - before < 0.5
+    assert cpu_seconds(server.process.pid) - resting < 0.2
+    assert embed(http, input="healthy").status_code == 200
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process (Linux)."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+# The older route
+
+
+def test_legacy(http, encoder):
+    answer = http.post("/api/embeddings", json={"model": "all-minilm", "prompt": TEXTS[0]})
+    assert list(answer.json()) == ["embedding"]
+    assert answer.json()["embedding"] == encoder.encode(TEXTS[:1])[0].astype(float).tolist()
+
+
+def test_legacy_is_raw_for_xlm_roberta(http, e5):
+    from bankml.encoder import Encoder
+
+    answer = http.post("/api/embeddings", json={"model": "multilingual-e5-small", "prompt": TEXTS[0]})
+    with Encoder(e5) as encoder:
+        raw = encoder.encode(TEXTS[:1], normalize=False)
+    assert np.array(answer.json()["embedding"], np.float32).tobytes() == raw.tobytes()
+    assert abs(np.linalg.norm(raw) - 1) > 0.01
+
+
+@pytest.mark.parametrize("body", [{}, {"prompt": ""}, {"prompt": None}, {"input": "not read by this route"}])
+def test_legacy_without_a_prompt(http, body):
+    answer = http.post("/api/embeddings", json={"model": "all-minilm"} | body)
+    assert (answer.status_code, answer.json()) == (200, {"embedding": []})
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({"prompt": "a"}, 400, "model is required"),
+        ({"model": "a b", "prompt": "a"}, 400, "model is required"),
+        ({"model": "nonesuch", "prompt": "a"}, 404, 'model "nonesuch" not found, try pulling it first'),
+        ({"model": "all-minilm", "prompt": LONG}, 500, "the input length exceeds the context length"),
+    ],
+)
+def test_legacy_refusals(http, body, status, message):
+    answer = http.post("/api/embeddings", json=body)
+    assert (answer.status_code, answer.json()) == (status, {"error": message})
+
+
+BERT = {"general.architecture": "bert", "bert.pooling_type": 2}
+NOMIC = {"general.architecture": "nomic-bert", "nomic-bert.pooling_type": 1}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "raw"),
+    [
+        (BERT | {"tokenizer.ggml.model": "t5"}, True),
+        (BERT | {"tokenizer.ggml.model": "bert"}, False),
+        (BERT | {"tokenizer.ggml.model": "bert", "bert.normalize_embeddings": False}, True),
+        (BERT | {"tokenizer.ggml.model": "bert", "bert.normalize_embeddings": True}, False),
+        ({"general.architecture": "bert", "tokenizer.ggml.model": "t5"}, False),
+        (NOMIC, True),
+        (NOMIC | {"nomic-bert.normalize_embeddings": True}, False),
+        ({"general.architecture": "modern-bert", "modern-bert.pooling_type": 1}, False),
+        ({}, False),
+    ],
+)
+def test_the_rule_of_raw_vectors(metadata, raw):
+    assert legacy_is_raw(metadata) is raw
+
+
+# keep_alive
+
+
+def test_keep_alive_zero_drops_the_model_and_the_next_request_loads_it(http, encoder):
+    def in_memory() -> list[str]:
+        return [model["name"] for model in http.get("/api/ps").json()["models"]]
+
+    embed(http, model="multilingual-e5-small", input="a")
+    assert "multilingual-e5-small:latest" in in_memory()
+    embed(http, model="multilingual-e5-small", keep_alive=0)
+    time.sleep(0.1)
+    assert "multilingual-e5-small:latest" not in in_memory()
+    assert vectors(embed(http, model="multilingual-e5-small", input="a"))
+
+
+def test_two_models_at_once(http, encoder):
+    threads = [
+        threading.Thread(target=embed, args=(http,), kwargs={"model": "multilingual-e5-small", "input": "a"})
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    assert vectors(embed(http, input=TEXTS)) == encoder.encode(TEXTS).tobytes()
+    for thread in threads:
+        thread.join()

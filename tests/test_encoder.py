@@ -1,0 +1,170 @@
+"""The encoder of real weights, through the names that api.md promises."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import bankml
+from bankml._engine import backends
+from bankml.encoder import Encoder
+
+TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "a" * 3000, "one two three"]
+LONG = "the quick brown fox jumps over the lazy dog " * 200  # above 512 tokens
+
+
+@pytest.fixture(scope="module")
+def encoder(minilm):
+    with Encoder(minilm) as encoder:
+        yield encoder
+
+
+def test_what_it_says_of_itself(encoder, minilm):
+    assert (encoder.dims, encoder.context_length, encoder.arch, encoder.pooling) == (384, 512, "bert", "mean")
+    assert encoder.name
+    assert encoder.path == minilm
+    assert encoder.backend in backends()
+    assert len(encoder.digest.removeprefix("sha256:")) == 64
+    assert "384 dimensions" in repr(encoder)
+
+
+def test_vectors_are_float32_contiguous_unit_and_finite(encoder):
+    vectors = encoder.encode(TEXTS)
+    assert vectors.shape == (len(TEXTS), 384)
+    assert vectors.dtype == np.float32
+    assert vectors.flags.c_contiguous
+    assert np.isfinite(vectors).all()
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+def test_related_texts_are_nearer_than_others(encoder):
+    sky, blue, bread = encoder.encode(["why is the sky blue?", "the reason for the sky's colour", "how to bake bread"])
+    assert sky @ blue > 0.6 > 0.3 > sky @ bread
+
+
+def test_no_text_gives_no_rows(encoder):
+    assert encoder.encode([]).shape == (0, 384)
+
+
+def test_any_iterable_is_taken(encoder):
+    expected = encoder.encode(TEXTS)
+    assert encoder.encode(text for text in TEXTS).tobytes() == expected.tobytes()
+    assert encoder.encode(tuple(TEXTS)).tobytes() == expected.tobytes()
+
+
+def test_a_lone_str_is_refused(encoder):
+    with pytest.raises(bankml.InputError, match=r"pass a list"):
+        encoder.encode("one text")
+
+
+def test_a_text_that_is_no_str_is_named(encoder):
+    with pytest.raises(bankml.InputError, match=r"text 1 is of type int"):
+        encoder.encode(["one", 2])
+
+
+def test_a_lone_surrogate_is_the_replacement_character(encoder):
+    assert encoder.encode(["a \ud800 b"]).tobytes() == encoder.encode(["a \ufffd b"]).tobytes()
+    assert encoder.tokenize("a \udcff b") == encoder.tokenize("a \ufffd b")
+
+
+def test_not_normalized_points_the_same_way(encoder):
+    raw = encoder.encode(TEXTS[:1], normalize=False)
+    assert not np.isclose(np.linalg.norm(raw), 1, atol=1e-3)
+    np.testing.assert_allclose(raw / np.linalg.norm(raw), encoder.encode(TEXTS[:1]), atol=1e-6)
+
+
+@pytest.mark.parametrize("dimensions", [None, 0, -1, 384, 4096])
+def test_dimensions_that_change_nothing(encoder, dimensions):
+    assert encoder.encode(TEXTS[:1], dimensions=dimensions).tobytes() == encoder.encode(TEXTS[:1]).tobytes()
+
+
+def test_dimensions_cut_then_normalize(encoder):
+    cut = encoder.encode(TEXTS[:1], dimensions=128)
+    whole = encoder.encode(TEXTS[:1], normalize=False)[:, :128]
+    assert cut.shape == (1, 128)
+    np.testing.assert_allclose(cut, whole / np.linalg.norm(whole), atol=1e-6)
+
+
+def test_full_reports_tokens_and_truncation(encoder):
+    full = encoder.encode_full(["hello world", LONG, ""])
+    assert full.tokens.tolist() == [4, 512, 2]
+    assert full.truncated.tolist() == [False, True, False]
+    assert full.vectors.tobytes() == encoder.encode(["hello world", LONG, ""]).tobytes()
+
+
+def test_a_text_above_the_limit_is_refused_when_asked(encoder):
+    with pytest.raises(bankml.InputError, match="512"):
+        encoder.encode([LONG], truncate=False)
+
+
+def test_max_tokens_lowers_the_limit(encoder):
+    full = encoder.encode_full([LONG], max_tokens=16)
+    assert full.tokens.tolist() == [16]
+    ids = encoder.tokenize(LONG)
+    assert full.vectors.tobytes() == encoder.encode_ids([[*ids[:15], ids[-1]]]).tobytes()
+    assert encoder.encode_full([LONG], max_tokens=100_000).tokens.tolist() == [512]
+
+
+def test_ids_give_the_same_bits_as_the_text(encoder):
+    ids = [encoder.tokenize(text) for text in TEXTS[:4]]
+    assert encoder.encode_ids(ids).tobytes() == encoder.encode(TEXTS[:4]).tobytes()
+
+
+def test_pieces(encoder):
+    assert [encoder.piece(token) for token in encoder.tokenize("sky")] == [b"[CLS]", "▁sky".encode(), b"[SEP]"]
+
+
+def test_eight_threads_get_the_same_bits(encoder):
+    expected = [encoder.encode([text]).tobytes() for text in TEXTS]
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda k: encoder.encode([TEXTS[k % 6]]).tobytes(), range(48)))
+    assert got == [expected[k % 6] for k in range(48)]
+
+
+def test_cancelled_work_stops(encoder):
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    started = time.perf_counter()
+    with pytest.raises(bankml.Error):
+        encoder.encode_full([LONG] * 2000, cancelled=stop.is_set)
+    assert time.perf_counter() - started < 5
+    assert encoder.encode(["healthy"]).shape == (1, 384)
+
+
+def test_a_closed_encoder_says_so(minilm):
+    encoder = Encoder(minilm)
+    encoder.close()
+    encoder.close()
+    with pytest.raises(bankml.InputError, match="closed"):
+        encoder.encode(["a"])
+
+
+def test_a_missing_file_is_a_model_error(tmp_path):
+    with pytest.raises(bankml.ModelError, match=r"nothing\.gguf"):
+        Encoder(tmp_path / "nothing.gguf")
+
+
+def test_an_unknown_backend_is_never_replaced(minilm, monkeypatch):
+    with pytest.raises(bankml.InputError, match="sse9"):
+        Encoder(minilm, backend="sse9")
+    monkeypatch.setenv("BANKML_BACKEND", "sse9")
+    with pytest.raises(bankml.InputError, match="sse9"):
+        Encoder(minilm)
+
+
+def test_threads_and_backends_are_chosen(minilm, encoder):
+    with Encoder(minilm, threads=1) as single:
+        assert single.threads == 1
+        assert single.encode(TEXTS[:4]).tobytes() == encoder.encode(TEXTS[:4]).tobytes()
+    with Encoder(minilm, backend="scalar") as scalar:
+        assert scalar.backend == "scalar"
+        np.testing.assert_allclose(scalar.encode(TEXTS[:2]), encoder.encode(TEXTS[:2]), atol=1e-5)
+
+
+def test_load_by_name_and_by_path(minilm, encoder):
+    expected = encoder.encode(TEXTS[:1]).tobytes()
+    for name in ("all-minilm", str(minilm)):
+        with bankml.load(name) as loaded:
+            assert loaded.encode(TEXTS[:1]).tobytes() == expected

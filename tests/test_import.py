@@ -1,0 +1,73 @@
+"""`import bankml` is cheap: programs that only want the names must not pay for a server or for numpy."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+HEAVY = {
+    "asyncio",
+    "email",
+    "gguf",
+    "httpx",
+    "huggingface_hub",
+    "importlib.metadata",
+    "msgspec",
+    "orjson",
+    "platformdirs",
+    "rich",
+    "socket",
+    "starlette",
+    "subprocess",
+    "torch",
+    "typer",
+    "urllib.request",
+    "uvicorn",
+}
+
+
+def modules_after(statement: str) -> set[str]:
+    """Names in sys.modules of a fresh process after the statement, without those that a bare interpreter has."""
+    code = f"import sys; before = set(sys.modules); {statement}; print(*sorted(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_loads_nothing_heavy():
+    loaded = modules_after("import bankml")
+    assert not loaded & HEAVY
+    assert "numpy" not in loaded  # it comes with the encoder
+
+
+def test_the_encoder_needs_numpy_and_the_engine_alone():
+    loaded = modules_after("import bankml; bankml.Encoder; bankml.load")
+    assert {"numpy", "bankml._engine"} <= loaded
+    # numpy itself brings a few of these; what it brings is not ours to count
+    assert not (loaded - modules_after("import numpy")) & HEAVY
+
+
+def test_import_takes_less_than_200_ms():
+    code = "import time; t = time.perf_counter(); import bankml; bankml.Encoder; print(time.perf_counter() - t)"
+    runs = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    assert min(runs) < 0.2  # the best of five: other processes use the same cores
+
+
+def test_the_promised_names_are_there():
+    import bankml
+
+    assert all(hasattr(bankml, name) for name in bankml.__all__)
+    assert bankml.__version__[0].isdigit()
+    for error in (bankml.ModelError, bankml.InputError, bankml.BusyError, bankml.StoreError):
+        assert issubclass(error, bankml.Error)
+    with pytest.raises(AttributeError, match="nothing_of_this_name"):
+        _ = bankml.nothing_of_this_name
+
+
+def test_version_of_the_command_is_quick():
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "bankml", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("bankml ")
+    assert time.perf_counter() - started < 2  # about 0.3 s on an idle machine
+    loaded = modules_after("import bankml.cli.app")
+    assert not loaded & {"numpy", "starlette", "uvicorn", "gguf", "orjson", "bankml._engine", "bankml.encoder"}
