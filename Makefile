@@ -39,11 +39,11 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check
 	$(BIN)/python -m mypy.stubtest bankml._engine --ignore-disjoint-bases
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FORMATTED)
 	$(BIN)/python tests/check_kernels.py
-	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_SANITIZE=address,undefined >/dev/null
+	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build build/asan
 	build/asan/bankml_tests
 	for fuzz in build/asan/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}; done
-	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_SANITIZE=thread >/dev/null
+	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=thread >/dev/null
 	$(BIN)/cmake --build build/tsan
 	build/tsan/bankml_tests
 

@@ -1,16 +1,18 @@
 """Makes csrc/tokenizer/unicode_tables.inc by asking the pinned `tokenizers` package about every code point.
 
-The package's Unicode tables are older than any Python's, so nothing here comes from `unicodedata`: what BertNormalizer and
-BertPreTokenizer do is observed, split into properties, and the properties are put together again in Python and compared with
-the package for every code point and all four settings of lowercase and strip_accents before anything is written.
+The package's Unicode tables are older than any Python's, so nothing here comes from `unicodedata`: what BertNormalizer
+and BertPreTokenizer do is observed and split into properties. Before anything is written, the properties are put
+together again in Python and compared with the package for every code point and all four settings of lowercase and
+strip_accents.
 
     python oracle/make_unicode_tables.py [FILE]        writes FILE, by default csrc/tokenizer/unicode_tables.inc
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import groupby, islice, product
 from pathlib import Path
 
 import tokenizers
@@ -29,6 +31,12 @@ def code_points() -> Iterator[int]:
     yield from range(0xE000, LAST + 1)
 
 
+def batches(points: Iterable[int], size: int = 256) -> Iterator[list[int]]:
+    rest = iter(points)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
 def bert(
     clean: bool = False, ideographs: bool = False, strip: bool = False, lower: bool = False
 ) -> normalizers.Normalizer:
@@ -38,11 +46,9 @@ def bert(
 
 
 def outputs(normalizer: normalizers.Normalizer) -> dict[int, str]:
-    """Code point → what the normaliser makes of it, where that is another text. Asked in batches: "\\x7c" parts them."""
+    """Code point → what the normaliser makes of it, where that is another text. Asked in batches that `|` parts."""
     changed = {}
-    points = [c for c in code_points() if c != 0x7C]
-    for start in range(0, len(points), 4096):
-        batch = points[start : start + 4096]
+    for batch in batches(c for c in code_points() if c != 0x7C):
         parts = normalizer.normalize_str("|".join(map(chr, batch))).split("|")
         if len(parts) != len(batch):
             raise SystemExit(f"a code point between {batch[0]:#x} and {batch[-1]:#x} makes a '|'")
@@ -53,35 +59,37 @@ def outputs(normalizer: normalizers.Normalizer) -> dict[int, str]:
 
 
 def pre_token_classes() -> tuple[set[int], set[int]]:
-    """Code points at which BertPreTokenizer splits and drops (whitespace), and which it makes words of (punctuation)."""
+    """Code points at which BertPreTokenizer splits: those it drops (whitespace) and those it keeps as words."""
     split = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
     spaces, punctuation = set(), set()
-    for c in code_points():
-        words = len(split(f"a{chr(c)}b"))
-        if words == 2:
-            spaces.add(c)
-        elif words == 3:
-            punctuation.add(c)
+    for batch in batches(code_points()):
+        words = Counter(start // 4 for _, (start, _) in split("".join(f"a{chr(c)}b " for c in batch)))
+        spaces |= {c for i, c in enumerate(batch) if words[i] == 2}
+        punctuation |= {c for i, c in enumerate(batch) if words[i] == 3}
     return spaces, punctuation
 
 
 def ordered_marks() -> dict[int, int]:
-    """Code point → its rank in canonical ordering (0 = starter is left out), found by which of two marks comes first."""
+    """Code point → its rank in canonical ordering (starters are left out), found by which of two marks comes first."""
     nfd = normalizers.NFD().normalize_str
     low, high = "\u0334", "\u0345"  # the lowest class (1, overlays) and the highest (240, iota subscript)
-    marks = [
-        c
-        for c in code_points()
-        if nfd("a" + chr(c)) == "a" + chr(c)
-        and (nfd(f"a{high}{chr(c)}") != f"a{high}{chr(c)}" or nfd(f"a{chr(c)}{low}") != f"a{chr(c)}{low}")
-    ]
+
+    def moved(text: str) -> bool:
+        return nfd(text) != text
+
+    def is_mark(c: int) -> bool:
+        return not moved("a" + chr(c)) and (moved(f"a{high}{chr(c)}") or moved(f"a{chr(c)}{low}"))
+
     classes: list[list[int]] = []  # of equal rank, ascending
-    for mark in marks:
-        place(mark, classes, lambda a, b: nfd(f"a{chr(a)}{chr(b)}") != f"a{chr(a)}{chr(b)}")
+    for batch in batches(code_points()):
+        texts = ("".join(f"a{high}{chr(c)}" for c in batch), "".join(f"a{chr(c)}{low}" for c in batch))
+        if any(map(moved, texts)):
+            for mark in filter(is_mark, batch):
+                place(mark, classes, lambda a, b: moved(f"a{chr(a)}{chr(b)}"))
     return {c: rank for rank, members in enumerate(classes, 1) for c in members}
 
 
-def place(mark, classes, swapped) -> None:  # type: ignore[no-untyped-def]
+def place(mark: int, classes: list[list[int]], swapped: Callable[[int, int], bool]) -> None:
     """Binary search: `swapped(a, b)` says that a written before b is moved behind it."""
     low, high = 0, len(classes)
     while low < high:
@@ -155,7 +163,7 @@ def check(tables: Tables, spaces: set[int]) -> None:
     """Stops unless the properties give the package's output everywhere and the C++ code's assumptions hold."""
     for strip, lower in product((False, True), repeat=2):
         truth = outputs(bert(clean=True, ideographs=True, strip=strip, lower=lower))
-        for c in code_points():
+        for c in truth.keys() | tables.flags.keys() | set(HANGUL):
             if truth.get(c, chr(c)) != tables.normalize(c, strip, lower):
                 raise SystemExit(f"U+{c:04X} is not the sum of its properties (strip {strip}, lower {lower})")
     parts = [d for text in (*tables.decomposed.values(), *tables.lowered.values()) for d in map(ord, text)]

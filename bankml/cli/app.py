@@ -1,6 +1,5 @@
 """The commands under one name, and the one place where an error becomes an exit status."""
 
-import os
 import sys
 from itertools import takewhile
 from typing import Annotated
@@ -50,9 +49,6 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of our output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except SystemExit as exit:
         if exit.code == USAGE and as_json:
             write_json({"error": "the command line is not understood; see the line on stderr, or --help"})

@@ -42,6 +42,8 @@ def info(name: Name, json: AsJson = False) -> None:
     from bankml.serve.description import describe
 
     choice = named(name)
+    if not choice.present:
+        raise ModelError(f"{choice.name} is not on this machine yet; run `bankml pull {choice.name}`")
     entry = describe(choice)
     facts = {
         "name": choice.name,

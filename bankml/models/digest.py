@@ -41,7 +41,7 @@ def _computed(path: Path, stamp: list[int], progress: Progress) -> str:
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from None
     try:
-        while chunk := os.pread(descriptor, CHUNK, done):
+        while chunk := os.pread(descriptor, min(CHUNK, stamp[0] + 1 - done), done):
             digest.update(chunk)
             done += len(chunk)
             progress(f"reading {path.name}", done, stamp[0])

@@ -52,7 +52,7 @@ class Bert:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor to write. `shape` is the stored array's, outputs first; for Q4_0 and Q8_0 in bytes: (outputs, inputs/32·18 or 34)."""
+    """A tensor to write. `shape` is the stored array's, outputs first; of Q4_0 the bytes: (outputs, inputs/32·18)."""
 
     name: str
     type: str

@@ -45,10 +45,10 @@ MARKS = {
     "ISC": ("permission to use, copy, modify, and/or distribute this software", "permission notice appear"),
     "Unlicense": ("released into the public domain", "unlicense.org"),
     "MPL-2.0": ("mozilla public license", "version 2.0", "larger work"),
-    "AGPL-3.0": ("gnu affero general public license", "version 3, 19 november 2007"),
-    "LGPL-3.0": ("gnu lesser general public license", "version 3, 29 june 2007"),
-    "GPL-3.0": ("gnu general public license", "version 3, 29 june 2007", "freedom to share and change"),
-    "GPL-2.0": ("gnu general public license", "version 2, june 1991"),
+    "AGPL-3.0": ("gnu affero general public license version 3, 19 november 2007",),
+    "LGPL-3.0": ("gnu lesser general public license version 3, 29 june 2007",),
+    "GPL-3.0": ("gnu general public license version 3, 29 june 2007", "freedom to share and change"),
+    "GPL-2.0": ("gnu general public license version 2, june 1991",),
     "CC0-1.0": ("cc0 1.0 universal", "waiver"),
     "CC-BY-4.0": ("creative commons attribution 4.0 international public license", "section 2"),
     "CC-BY-SA-4.0": ("creative commons attribution-sharealike 4.0 international public license", "section 2"),
@@ -58,9 +58,9 @@ MARKS = {
 }  # fmt: skip
 # Words of the conditions that people add to an open text. Texts that are closed anyway may contain them.
 EXTRA_CONDITIONS = (
-    "commons clause", "non-commercial", "noncommercial", "not for commercial", "research purposes only",
-    "research use only", "acceptable use policy", "additional restriction", "use restriction", "community license",
-    "may not be used for", "monthly active users",
+    "commons clause", "non-commercial", "noncommercial use", "noncommercial purpose", "not for commercial",
+    "research purposes only", "research use only", "acceptable use policy", "additional restriction", "use restriction",
+    "community license", "may not be used for", "monthly active users",
 )  # fmt: skip
 
 _BY_ID = {

@@ -1,6 +1,7 @@
 """Which model a name means, and which one is taken when none is named."""
 
 import difflib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,8 +93,8 @@ def _named(name: str, settings: Settings, reason: Reason) -> Choice:
             "or `ollama pull` the model and give its name there"
         )
     if "/" in name or name.lower().endswith(".gguf"):
-        path = Path(name).expanduser() if name.startswith("~") else Path(name)
-        if path.is_file():
+        path = Path(os.path.expanduser(name))
+        if os.path.isfile(path):
             return Choice(path.stem, "file", path.absolute(), reason("a file"))
         # An alias or a name in Ollama may hold a slash too; what can only be a path is one that leads nowhere.
         if name.startswith(("/", "./", "../", "~")) or name.lower().endswith(".gguf"):
@@ -139,7 +140,7 @@ def _stated_licence(path: Path) -> Licence:
 
 
 def _no_file(name: str, path: Path) -> ModelError:
-    if path.is_dir():
+    if os.path.isdir(path):
         return ModelError(f"{name!r} is a folder: give the GGUF file in it, or `bankml convert` it to one first")
     return ModelError(
         f"there is no file {name!r}: check the path, or give a built-in's name such as {presets.DEFAULT.name}"

@@ -1,7 +1,6 @@
 """XLM-RoBERTa's vocabulary, from a Hugging Face tokenizer.json to the `tokenizer.ggml.*` keys of bge-m3's GGUF."""
 
 import base64
-import binascii
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +35,7 @@ def read_unigram(path: Path, rows: int) -> Unigram:
         content = json.loads(path.read_bytes())
         vocabulary = [(str(piece), float(score)) for piece, score in content["model"]["vocab"]]
         charsmap = _charsmap(content["normalizer"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, binascii.Error) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path} is not a Unigram vocabulary ({error!r}): pull the model again") from None
     _check(path, vocabulary, rows)
     missing = range(len(vocabulary), rows)
@@ -75,7 +74,10 @@ def add_unigram(unigram: Unigram, writer: "GGUFWriter") -> None:
 
 def _charsmap(normalizer: dict[str, Any]) -> bytes:
     steps = normalizer.get("normalizers", [normalizer])
-    return next(base64.b64decode(step["precompiled_charsmap"]) for step in steps if step["type"] == "Precompiled")
+    for step in steps:
+        if step["type"] == "Precompiled":
+            return base64.b64decode(step["precompiled_charsmap"])
+    raise ValueError("its normalizer has no precompiled charsmap")
 
 
 def _check(path: Path, vocabulary: list[tuple[str, float]], rows: int) -> None:

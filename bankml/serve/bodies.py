@@ -50,10 +50,6 @@ def _decode(body: bytes, kind: type[T]) -> T:
 
 def _whole_characters(body: bytes) -> str:
     """The same JSON with every lone surrogate and every invalid byte as U+FFFD, which is how Go reads them."""
-    value = json.loads(body.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+    value = json.loads(body.decode("utf-8", "replace"))
     text = json.dumps(value, ensure_ascii=False)
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON value")

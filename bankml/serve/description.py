@@ -44,7 +44,8 @@ class Description:
     @property
     def name(self) -> str:
         """With a tag, as Ollama lists names."""
-        return self.choice.name if ":" in self.choice.name else f"{self.choice.name}:latest"
+        name = self.choice.path.stem if self.choice.kind == "file" else self.choice.name
+        return name if ":" in name else f"{name}:latest"
 
     @property
     def namespace(self) -> str:

@@ -1,15 +1,12 @@
 """Which model a client means: the served one by any of its names, else one that is already on this machine."""
 
 import asyncio
-import re
-from dataclasses import replace
 
 from bankml import models
+from bankml.errors import InputError
 from bankml.models import Choice, presets
+from bankml.models.ollama_name import OllamaName
 from bankml.serve.errors import RefusedError, not_found
-
-_PART = r"[a-z0-9_][a-z0-9_.-]{0,79}"
-_VALID = re.compile(rf"([a-z0-9_][a-z0-9_.:-]{{0,349}}/)?({_PART}/)?{_PART}(:{_PART})?", re.IGNORECASE | re.ASCII)
 
 
 class Names:
@@ -26,27 +23,22 @@ class Names:
         self._served.add(_key(alias))
 
     async def find(self, name: str) -> Choice:
-        """The model of this name. Raises RefusedError: 400 for none or a malformed one, 404 for an unknown one."""
+        """The model of this name, which is never taken for a path and never pulled.
+
+        Raises RefusedError: 400 for none or a malformed one, 404 for an unknown one; ModelError for one that is damaged.
+        """
         if not name:
             raise RefusedError(400, "model is required")
         if _key(name) in self._served:
             return self.served
-        if not _VALID.fullmatch(name):
-            raise RefusedError(400, "invalid model name")
-        choice = await asyncio.to_thread(_on_this_machine, name)
+        try:
+            OllamaName.parse(name)
+        except InputError:
+            raise RefusedError(400, "invalid model name") from None
+        choice = await asyncio.to_thread(models.find, name.removesuffix(":latest"))
         if choice is None:
             raise not_found(name)
         return choice
-
-
-def _on_this_machine(name: str) -> Choice | None:
-    """A model of bankml's folder or of Ollama's store. A client's name is never taken for a path."""
-    choice = models.find(name)
-    if choice and choice.kind != "file":
-        return choice
-    stem = name.removesuffix(":latest")
-    own = (entry.choice for entry in models.list_models() if entry.kind == "file")
-    return next((replace(choice, name=stem) for choice in own if choice.path.stem == stem), None)
 
 
 def _key(name: str) -> str:

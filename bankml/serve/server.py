@@ -75,8 +75,8 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listener = socket.socket(family, kind, protocol)
-    except OSError as error:
-        raise InputError(f"the host {host!r} cannot be used ({error.strerror or error})") from None
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"the host {host!r} cannot be used ({error}); give an address of this machine") from None
     with listener:
         if hasattr(socket, "SO_REUSEPORT"):  # everywhere but on Windows, where REUSEADDR would share a live port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -32,7 +32,8 @@ class BertWords {
  public:
   static constexpr size_t kMaxCharacters = 100;  // of a word; a longer one is unknown (max_input_chars_per_word)
 
-  BertWords(std::string_view text, BertRules rules, const BertAscii& ascii) : text_(text), rules_(rules), ascii_(ascii) {}
+  BertWords(std::string_view text, BertRules rules, const BertAscii& ascii)
+      : text_(text), rules_(rules), ascii_(ascii) {}
 
   // Moves to the next word; false at the end of the text.
   bool next();
@@ -58,7 +59,7 @@ class BertWords {
   size_t position_ = 0;
   std::vector<char32_t> pending_;  // normalised, not yet in a word; from taken_ on
   size_t taken_ = 0;
-  std::vector<Mark> marks_;        // since the last starter: they may still change places
+  std::vector<Mark> marks_;  // since the last starter: they may still change places
   std::string word_;
   size_t characters_ = 0;
 };

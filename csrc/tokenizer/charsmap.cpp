@@ -10,7 +10,9 @@ namespace {
 
 constexpr const char* kKey = "tokenizer.ggml.precompiled_charsmap";
 
-Error broken(const std::string& what) { return model_error(std::string(kKey) + " " + what + "; convert the model again."); }
+Error broken(const std::string& what) {
+  return model_error(std::string(kKey) + " " + what + "; convert the model again.");
+}
 
 // Fields of a unit, as in the darts-clone format.
 constexpr uint32_t offset_of(uint32_t unit) { return (unit >> 10) << ((unit & 0x200) >> 6); }
@@ -61,10 +63,11 @@ std::vector<bool> text_starts(std::string_view bytes) {
 Charsmap::Charsmap(std::string_view blob) {
   if (blob.size() < 4) throw broken("is " + std::to_string(blob.size()) + " bytes long, too short for its size field");
   const uint64_t size = read_u32(blob.data());
-  if (size == 0 || size % 4 != 0) throw broken("has an array of " + std::to_string(size) + " bytes, not a positive multiple of 4");
+  if (size == 0 || size % 4 != 0)
+    throw broken("has an array of " + std::to_string(size) + " bytes, not a positive multiple of 4");
   if (4 + size >= blob.size()) {
-    throw broken("has an array of " + std::to_string(size) + " bytes and no replacements in " + std::to_string(blob.size()) +
-                 " bytes");
+    throw broken("has an array of " + std::to_string(size) + " bytes and no replacements in " +
+                 std::to_string(blob.size()) + " bytes");
   }
   if (blob.back() != 0) throw broken("ends inside a replacement");
   units_.resize(size / 4);

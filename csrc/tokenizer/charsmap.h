@@ -25,7 +25,8 @@ class Charsmap {
   // Throws a model_error naming tokenizer.ggml.precompiled_charsmap when sizes and contents disagree.
   explicit Charsmap(std::string_view blob);
 
-  // The longest mapped prefix. A walk or replacement outside of the blob is a model_error, found when a text first leads there.
+  // The longest mapped prefix. A walk or replacement outside of the blob is a model_error, found when a text first
+  // leads there.
   Match longest(std::string_view text) const;
   // Whether an ASCII byte stays as it is when another ASCII byte or the end of the text follows: most of most texts.
   bool plain(uint8_t ascii) const { return plain_[ascii]; }
@@ -41,7 +42,8 @@ class Charsmap {
   std::array<bool, 128> plain_{};
 };
 
-// The file's map; it may be stored as bytes or, as some converters do, as an array of base64 characters. Absent → maps nothing.
+// The file's map; it may be stored as bytes or, as some converters do, as an array of base64 characters. Absent → maps
+// nothing.
 Charsmap read_charsmap(const gguf::File& file);
 
 }  // namespace bankml

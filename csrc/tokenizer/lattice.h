@@ -1,7 +1,8 @@
 // The best segmentation of a text into Unigram pieces (Viterbi), committed where all live paths meet.
 //
-// Nodes are byte positions of the normalised text. A node keeps its best score only until the walk has passed it and its last piece
-// (4 bytes) only until it is committed, so memory does not grow with the text, unless the paths never meet.
+// Nodes are byte positions of the normalised text. A node keeps its best score only until the walk has passed it and
+// its last piece (4 bytes) only until it is committed, so memory does not grow with the text, unless the paths never
+// meet.
 #pragma once
 
 #include <cstddef>
@@ -45,18 +46,18 @@ class Lattice {
 
   const UnigramPieces& pieces_;
   TokenSink* sink_ = nullptr;
-  std::string text_;             // normalised bytes from text_start_ on
+  std::string text_;  // normalised bytes from text_start_ on
   size_t text_start_ = 0;
-  size_t node_ = 0;              // the walk: all nodes before it are settled
-  size_t furthest_ = 0;          // the last node that an edge reaches
-  size_t first_ = 0;             // the last committed node
-  size_t next_check_ = 0;        // where to look again for a meeting
-  std::vector<double> scores_;   // ring: (longest piece, rounded up to a power of two)
+  size_t node_ = 0;             // the walk: all nodes before it are settled
+  size_t furthest_ = 0;         // the last node that an edge reaches
+  size_t first_ = 0;            // the last committed node
+  size_t next_check_ = 0;       // where to look again for a meeting
+  std::vector<double> scores_;  // ring: (longest piece, rounded up to a power of two)
   size_t mask_ = 0;
-  std::vector<int32_t> last_;    // from first_ on: id of the best path's last piece; -n: an unknown character of n bytes
+  std::vector<int32_t> last_;  // from first_ on: id of the best path's last piece; -n: an unknown character of n bytes
   std::vector<int32_t> path_;
   std::vector<bool> alive_;
-  bool after_unknown_ = false;   // unknown characters in a row make one token
+  bool after_unknown_ = false;  // unknown characters in a row make one token
 };
 
 }  // namespace bankml

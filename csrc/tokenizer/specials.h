@@ -16,8 +16,9 @@ class Specials {
  public:
   explicit Specials(const Vocabulary& vocabulary);
 
-  // Calls `plain(text)` and `special(id)` in order until one returns false. User-defined tokens always stand for themselves, control
-  // and unknown tokens only if `parse`; what is not taken as a token is plain text. Reads no further than it is asked to.
+  // Calls `plain(text)` and `special(id)` in order until one returns false. User-defined tokens always stand for
+  // themselves, control and unknown tokens only if `parse`; what is not taken as a token is plain text. Reads no
+  // further than it is asked to.
   template <typename Plain, typename Special>
   void partition(std::string_view text, bool parse, Plain plain, Special special) const {
     while (!text.empty()) {

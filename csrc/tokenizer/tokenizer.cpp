@@ -1,6 +1,7 @@
 #include "tokenizer.h"
 
 #include "../error.h"
+#include "utf8.h"
 
 namespace bankml {
 
@@ -9,7 +10,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(const gguf::File& file) {
   if (!model) throw model_error("tokenizer.ggml.model is absent: the file has no tokenizer; convert the model again.");
   if (*model == "t5") return make_unigram(file);
   if (*model == "bert") return make_wordpiece(file);
-  throw model_error("tokenizer.ggml.model is \"" + *model +
+  throw model_error("tokenizer.ggml.model is \"" + utf8::printable(*model) +
                     "\", which bankml does not run; it runs \"bert\" (WordPiece) and \"t5\" (Unigram, XLM-R).");
 }
 

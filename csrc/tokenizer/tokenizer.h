@@ -1,6 +1,7 @@
 // Text → token ids. One interface, two implementations (unigram.cpp for XLM-R, wordpiece.cpp for BERT).
 //
-// Both are linear in the text, do no work on the vocabulary per call, and never fail on any bytes: invalid UTF-8 becomes U+FFFD.
+// Both are linear in the text, do no work on the vocabulary per call, and never fail on any bytes: invalid UTF-8
+// becomes U+FFFD.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@
 namespace bankml {
 
 struct TokenizeOptions {
-  // Ids wanted at most, special tokens included. When the text has more, the ids are the first `limit` - suffix of the whole text's ids
-  // followed by the closing special token, and reading stops soon after the cut is certain.
+  // Ids wanted at most, special tokens included. When the text has more, the ids are the first `limit` - suffix of the
+  // whole text's ids followed by the closing special token, and reading stops soon after the cut is certain.
   size_t limit = std::numeric_limits<size_t>::max();
   // Whether the text of a control token ("</s>", "[SEP]") stands for the token. False for users: their text is text.
   bool parse_special = false;
@@ -39,7 +40,8 @@ class Tokenizer {
   virtual const std::vector<std::string>& warnings() const = 0;
 };
 
-// Reads `tokenizer.ggml.*` of the file. Errors are model_errors naming the key and the value. Keeps no pointer into `file`.
+// Reads `tokenizer.ggml.*` of the file. Errors are model_errors naming the key and the value. Keeps no pointer into
+// `file`.
 std::unique_ptr<Tokenizer> make_tokenizer(const gguf::File& file);
 
 // The implementations' constructors, one a file.

@@ -7,12 +7,14 @@
 #include <string>
 
 #include "../error.h"
+#include "utf8.h"
 
 namespace bankml {
 namespace {
 
-constexpr size_t kBlock = 256;      // units that one base can reach
-constexpr size_t kOpenBlocks = 2;   // still searched for free units: 96 % get used with XLM-R; 16 blocks: 98 %, but half as fast again
+constexpr size_t kBlock = 256;  // units that one base can reach
+constexpr size_t kOpenBlocks =
+    2;  // still searched for free units: 96 % get used with XLM-R; 16 blocks: 98 %, but half as fast again
 constexpr size_t kMaxUnits = size_t{1} << (32 - Trie::kLabelBits);
 
 struct Keyed {
@@ -59,8 +61,8 @@ struct Bits {
 };
 
 struct Block {
-  Bits taken;       // units that hold a node
-  Bits based;       // bases that some node has
+  Bits taken;  // units that hold a node
+  Bits based;  // bases that some node has
   size_t free = kBlock;
 };
 
@@ -95,7 +97,8 @@ class TrieBuilder {
       unit(range.node).id = entries_[range.begin].id;
       unit(range.node).score = entries_[range.begin].score;
       if (++range.begin == range.end) return;
-      if (entries_[range.begin].text.size() == range.depth) throw twice(entries_[range.begin - 1], entries_[range.begin]);
+      if (entries_[range.begin].text.size() == range.depth)
+        throw twice(entries_[range.begin - 1], entries_[range.begin]);
     }
     children_.clear();
     for (size_t i = range.begin; i < range.end; i++) {
@@ -121,7 +124,8 @@ class TrieBuilder {
     }
     blocks_.emplace_back();
     if (blocks_.size() - first_open_ > kOpenBlocks) first_open_++;
-    if (blocks_.size() * kBlock > kMaxUnits) throw model_error("The vocabulary is too large: its pieces need more than 2^23 trie nodes.");
+    if (blocks_.size() * kBlock > kMaxUnits)
+      throw model_error("The vocabulary is too large: its pieces need more than 2^23 trie nodes.");
     trie_.units_.resize(blocks_.size() * kBlock, Trie::kEmpty);
     return take(blocks_.size() - 1, 0);
   }
@@ -146,8 +150,8 @@ class TrieBuilder {
   }
 
   static Error twice(const Trie::Entry& a, const Trie::Entry& b) {
-    return model_error("tokenizer.ggml.tokens holds \"" + std::string(a.text) + "\" twice, as tokens " + std::to_string(a.id) +
-                       " and " + std::to_string(b.id) + "; convert the model again.");
+    return model_error("tokenizer.ggml.tokens holds \"" + utf8::printable(a.text) + "\" twice, as tokens " +
+                       std::to_string(a.id) + " and " + std::to_string(b.id) + "; convert the model again.");
   }
 
   struct Child {

@@ -1,8 +1,8 @@
 // Byte strings → ids and scores, as a double array: one 12-byte unit a node, one load a step.
 //
-// A node's child for byte c is the unit at base ^ c if that unit's label is c. Bases are never shared, so the label alone proves the
-// parent. Nodes are laid out by depth: the upper ones, which every walk visits, lie together and stay in the cache.
-// 250,002 pieces of XLM-R make 783 thousand nodes, 9.8 MB.
+// A node's child for byte c is the unit at base ^ c if that unit's label is c. Bases are never shared, so the label
+// alone proves the parent. Nodes are laid out by depth: the upper ones, which every walk visits, lie together and stay
+// in the cache. 250,002 pieces of XLM-R make 783 thousand nodes, 9.8 MB.
 #pragma once
 
 #include <cstddef>

@@ -48,7 +48,8 @@ class KindTable {
 
 template <size_t n>
 std::u32string_view mapped(const Mapping (&mappings)[n], const char32_t* pool, char32_t c) {
-  const Mapping* found = std::lower_bound(mappings, mappings + n, c, [](const Mapping& m, char32_t x) { return m.from < x; });
+  const Mapping* found =
+      std::lower_bound(mappings, mappings + n, c, [](const Mapping& m, char32_t x) { return m.from < x; });
   if (found == mappings + n || found->from != c) return {};
   return {pool + found->start, found->length};
 }

@@ -1,4 +1,5 @@
-// What BERT's normaliser and pre-tokenizer know of a code point; the tables are observed from Hugging Face `tokenizers`.
+// What BERT's normaliser and pre-tokenizer know of a code point; the tables are observed from Hugging Face
+// `tokenizers`.
 #pragma once
 
 #include <cstdint>

@@ -36,8 +36,7 @@ class Unigram final : public Tokenizer {
   std::optional<int32_t> opening_, closing_;
 };
 
-Unigram::Unigram(const gguf::File& file)
-    : vocabulary_(file), charsmap_(read_charsmap(file)), specials_(vocabulary_) {
+Unigram::Unigram(const gguf::File& file) : vocabulary_(file), charsmap_(read_charsmap(file)), specials_(vocabulary_) {
   pieces_.vocabulary = &vocabulary_;
   pieces_.trie = vocabulary_.trie({PieceType::normal, PieceType::user_defined, PieceType::unused}, read_scores(file));
   spaces_.add_prefix = vocabulary_.flag(file, "tokenizer.ggml.add_space_prefix", false);
@@ -56,7 +55,8 @@ std::vector<float> Unigram::read_scores(const gguf::File& file) {
   for (size_t i = 0; i < size; i++) {
     const PieceType type = vocabulary_.type(static_cast<int32_t>(i));
     float& score = scores[i];
-    if (!std::isfinite(score)) throw model_error("tokenizer.ggml.scores[" + std::to_string(i) + "] is not finite; convert the model again.");
+    if (!std::isfinite(score))
+      throw model_error("tokenizer.ggml.scores[" + std::to_string(i) + "] is not finite; convert the model again.");
     if (type == PieceType::user_defined) score = 0;
     if (type == PieceType::normal) least = std::min(least, score);
   }
@@ -71,11 +71,13 @@ void Unigram::read_specials(const gguf::File& file) {
   const std::optional<int32_t> bos = vocabulary_.special(file, "tokenizer.ggml.bos_token_id", add_bos);
   const std::optional<int32_t> eos = assumed(file, "tokenizer.ggml.eos_token_id", add_eos, 1);
   pieces_.unknown = *assumed(file, "tokenizer.ggml.unknown_token_id", true, 2);
-  for (const char* key : {"tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.cls_token_id",
-                          "tokenizer.ggml.mask_token_id"}) {
+  for (const char* key : {"tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id",
+                          "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id"}) {
     vocabulary_.special(file, key, false);
   }
-  if (add_bos && !bos) throw model_error("tokenizer.ggml.add_bos_token is true but tokenizer.ggml.bos_token_id is absent; convert the model again.");
+  if (add_bos && !bos)
+    throw model_error(
+        "tokenizer.ggml.add_bos_token is true but tokenizer.ggml.bos_token_id is absent; convert the model again.");
   if (add_bos) opening_ = bos;
   if (add_eos) closing_ = eos;
 }
@@ -85,8 +87,9 @@ std::optional<int32_t> Unigram::assumed(const gguf::File& file, std::string_view
   vocabulary_.warn(std::string(key) + " is absent: " + std::to_string(id) + " is assumed.");
   if (id < vocabulary_.size()) return id;
   if (!needed) return std::nullopt;
-  throw model_error(std::string(key) + " is absent and the assumed " + std::to_string(id) + " is outside of the vocabulary of " +
-                    std::to_string(vocabulary_.size()) + "; convert the model again.");
+  throw model_error(std::string(key) + " is absent and the assumed " + std::to_string(id) +
+                    " is outside of the vocabulary of " + std::to_string(vocabulary_.size()) +
+                    "; convert the model again.");
 }
 
 Tokens Unigram::tokenize(std::string_view utf8, const TokenizeOptions& options) const {

@@ -37,7 +37,8 @@ inline Character decode(std::string_view text) {
     if (!is_continuation(byte(i))) return kInvalid;
     code_point = code_point << 6 | (byte(i) & 0x3Fu);
   }
-  if ((bytes == 3 && code_point < 0x800) || (bytes == 4 && (code_point < 0x10000 || code_point > 0x10FFFF))) return kInvalid;
+  if ((bytes == 3 && code_point < 0x800) || (bytes == 4 && (code_point < 0x10000 || code_point > 0x10FFFF)))
+    return kInvalid;
   if (code_point >= 0xD800 && code_point <= 0xDFFF) return {kReplacement, bytes, false};
   return {code_point, bytes, true};
 }
@@ -49,6 +50,18 @@ inline bool valid(std::string_view text) {
     text.remove_prefix(character.bytes);
   }
   return true;
+}
+
+// Bytes of an untrusted file as they may stand in a message: valid UTF-8 without controls, and short.
+inline std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty() && out.size() < 80) {
+    const Character character = decode(text);
+    const bool shown = character.valid && character.code_point >= ' ' && character.code_point != 0x7F;
+    out += shown ? text.substr(0, character.bytes) : kReplacementBytes;
+    text.remove_prefix(character.bytes);
+  }
+  return out;
 }
 
 inline void append(std::string& out, char32_t c) {

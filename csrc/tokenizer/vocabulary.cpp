@@ -8,8 +8,9 @@
 namespace bankml {
 namespace {
 
-constexpr size_t kMaxPieces = size_t{1} << 27;       // what the trie's ids hold
-constexpr size_t kMaxPieceBytes = size_t{1} << 16;   // XLM-R's longest has 48; the lattice keeps a score a byte of the longest
+constexpr size_t kMaxPieces = size_t{1} << 27;  // what the trie's ids hold
+constexpr size_t kMaxPieceBytes = size_t{1}
+                                  << 16;  // XLM-R's longest has 48; the lattice keeps a score a byte of the longest
 
 std::vector<PieceType> read_types(const gguf::File& file, size_t size, std::vector<std::string>& warnings) {
   if (file.find("tokenizer.ggml.token_type") == nullptr) {

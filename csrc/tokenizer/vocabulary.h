@@ -20,13 +20,15 @@ class Vocabulary {
 
   int32_t size() const { return static_cast<int32_t>(types_.size()); }
   std::string_view piece(int32_t id) const;  // empty for an id out of range
-  uint32_t piece_bytes(int32_t id) const { return starts_[static_cast<size_t>(id) + 1] - starts_[static_cast<size_t>(id)]; }
+  uint32_t piece_bytes(int32_t id) const {
+    return starts_[static_cast<size_t>(id) + 1] - starts_[static_cast<size_t>(id)];
+  }
   PieceType type(int32_t id) const { return types_[static_cast<size_t>(id)]; }
-  uint32_t longest_piece() const { return longest_; }  // bytes
+  uint32_t longest_piece() const { return longest_; }         // bytes
   std::optional<int32_t> find(std::string_view piece) const;  // reads the whole vocabulary
 
-  // A trie of the pieces whose type is in `types`. Empty pieces and pieces that are not UTF-8 match no text and are left out.
-  // `scores` are by id, or empty.
+  // A trie of the pieces whose type is in `types`. Empty pieces and pieces that are not UTF-8 match no text and are
+  // left out. `scores` are by id, or empty.
   Trie trie(std::initializer_list<PieceType> types, const std::vector<float>& scores = {}) const;
 
   // The id under a key. Out of range is a model_error if the id is needed, else a warning and nothing.
@@ -36,8 +38,8 @@ class Vocabulary {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  std::string bytes_;              // all pieces, one after the other
-  std::vector<uint32_t> starts_;   // (size + 1) places in bytes_
+  std::string bytes_;             // all pieces, one after the other
+  std::vector<uint32_t> starts_;  // (size + 1) places in bytes_
   std::vector<PieceType> types_;
   uint32_t longest_ = 0;
   std::vector<std::string> warnings_;

@@ -10,7 +10,8 @@
 namespace bankml {
 namespace {
 
-constexpr std::string_view kWordStart = "\xE2\x96\x81";  // U+2581 before pieces that begin a word; the others have nothing
+constexpr std::string_view kWordStart =
+    "\xE2\x96\x81";  // U+2581 before pieces that begin a word; the others have nothing
 
 class WordPiece final : public Tokenizer {
  public:

@@ -39,7 +39,11 @@ def bert_tensors() -> dict[str, np.ndarray]:
     tables = {"word": len(VOCABULARY), "position": POSITIONS, "token_type": 2}
     shapes = {f"embeddings.{name}_embeddings.weight": (rows, HIDDEN) for name, rows in tables.items()}
     shapes |= {f"embeddings.LayerNorm.{part}": (HIDDEN,) for part in ("weight", "bias")}
-    dense = {"attention.output.dense": (HIDDEN, HIDDEN), "intermediate.dense": (FFN, HIDDEN), "output.dense": (HIDDEN, FFN)}
+    dense = {
+        "attention.output.dense": (HIDDEN, HIDDEN),
+        "intermediate.dense": (FFN, HIDDEN),
+        "output.dense": (HIDDEN, FFN),
+    }
     dense |= {f"attention.self.{name}": (HIDDEN, HIDDEN) for name in ("query", "key", "value")}
     for layer in range(LAYERS):
         for name, shape in dense.items():
@@ -95,7 +99,9 @@ def tiny_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Preset:
         for path in files:
             wheel.write(path, path.relative_to(source))
         wheel.writestr("tiny_bert-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny-bert\nVersion: 1.0\n")
-        wheel.writestr("tiny_bert-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(
+            "tiny_bert-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
         wheel.writestr("tiny_bert-1.0.dist-info/RECORD", "")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))

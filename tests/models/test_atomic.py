@@ -19,9 +19,14 @@ def test_a_file_appears_whole_and_alone(tmp_path: Path) -> None:
 def test_an_error_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with pytest.raises(KeyboardInterrupt), atomic.replacement(path) as temporary:
-        temporary.write_bytes(b"half")
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with atomic.replacement(path) as temporary:
+            temporary.write_bytes(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 

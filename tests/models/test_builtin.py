@@ -92,10 +92,12 @@ def test_too_little_room_is_said_before_anything_is_fetched(tiny_preset: Preset)
     assert leftovers() == []
 
 
-def test_a_home_that_cannot_be_written_is_named(tiny_preset: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_written_is_named(
+    tiny_preset: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BANKML_HOME", str(tmp_path / "file"))
-    with pytest.raises(ModelError, match="cannot be used .*set BANKML_HOME to a folder you can write"):
+    with pytest.raises(ModelError, match=r"cannot be used .*set BANKML_HOME to a folder you can write"):
         builtin.make(tiny_preset, Settings.read(), silent)
 
 
@@ -108,7 +110,7 @@ def test_a_disk_that_fills_up_is_said(tiny_preset: Preset, tmp_path: Path, monke
     try:
         monkeypatch.setenv("BANKML_HOME", str(disk))
         monkeypatch.setattr(builtin, "_check_space", lambda *_: None)  # the check that another test covers
-        with pytest.raises(ModelError, match="disk .*is full"):
+        with pytest.raises(ModelError, match=r"disk .*is full"):
             builtin.make(tiny_preset, Settings.read(), silent)
         assert leftovers() == []
     finally:

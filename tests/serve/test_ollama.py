@@ -182,6 +182,21 @@ def test_a_nul_in_a_text_is_kept(http, encoder):
     assert vectors(embed(http, input="a\0b")) == encoder.encode(["a\0b"]).tobytes()
 
 
+def test_weights_that_are_not_finite_are_an_error_and_never_a_nan(http, home, minilm):
+    from gguf import GGUFReader
+
+    tensor = next(t for t in GGUFReader(minilm).tensors if t.name == "blk.3.ffn_up.weight")
+    content = bytearray(minilm.read_bytes())
+    content[tensor.data_offset + 100 : tensor.data_offset + 102] = b"\xff\xff"
+    (home / "models" / "poisoned.gguf").write_bytes(content)
+    try:
+        answer = embed(http, model="poisoned", input=["a", "b"], keep_alive=0)
+    finally:
+        (home / "models" / "poisoned.gguf").unlink()
+    assert answer.status_code == 400
+    assert "blk.3.ffn_up.weight" in answer.json()["error"]
+
+
 def test_five_thousand_short_texts(http, encoder):
     texts = [f"text {k}" for k in range(5000)]
     got = embed(http, input=texts).json()["embeddings"]

@@ -1,0 +1,56 @@
+"""`bankml embed`."""
+
+import subprocess
+import sys
+
+import pytest
+
+TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau."]
+
+
+def test_arguments(command, encoder, minilm):
+    done = command("embed", "--model", str(minilm), *TEXTS)
+    assert done.status == 0
+    assert done.out.vectors == encoder.encode(TEXTS).tobytes()
+    first = done.out.lines[0]
+    assert list(first) == ["text", "embedding", "tokens", "truncated"]
+    assert (first["text"], first["tokens"], first["truncated"]) == (TEXTS[0], 8, False)
+    assert done.err == f"bankml: model {minilm.stem}: a file, as asked\n".encode()
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_lines_of_stdin(command, encoder, minilm, arguments):
+    done = command("embed", "--model", str(minilm), *arguments, text="\r\n".join(TEXTS).encode() + b"\n")
+    assert [line["text"] for line in done.out.lines] == TEXTS
+    assert done.out.vectors == encoder.encode(TEXTS).tobytes()
+
+
+def test_many_lines_of_stdin_stay_in_order(command, encoder, minilm):
+    texts = [f"line {k}" for k in range(600)]
+    done = command("embed", "--model", str(minilm), text="\n".join(texts).encode())
+    assert [line["text"] for line in done.out.lines] == texts
+    assert done.out.vectors == encoder.encode(texts).tobytes()
+
+
+def test_truncation_is_told(here, minilm):
+    line = here("embed", "--model", str(minilm), "word " * 600).out.lines[0]
+    assert (line["tokens"], line["truncated"]) == (512, True)
+
+
+def test_bytes_that_are_no_text(command, encoder, minilm):
+    done = command("embed", "--model", str(minilm), b"a \xff b")
+    assert done.out.lines[0]["text"] == "a \ufffd b"
+    assert done.out.vectors == encoder.encode(["a \ufffd b"]).tobytes()
+
+
+def test_a_reader_that_leaves_early(minilm):
+    script = f"{sys.executable} -m bankml embed --model {minilm} | head -c 10"
+    done = subprocess.run(script, shell=True, input=b"word\n" * 2000, capture_output=True, timeout=60)
+    assert done.stdout == b'{"text":"w'
+    assert b"Traceback" not in done.stderr
+
+
+def test_no_model_named(here, stocked_home):
+    done = here("embed", "sky")
+    assert done.status == 0
+    assert b"bankml: model all-minilm-l6-v2: the built-in default" in done.err

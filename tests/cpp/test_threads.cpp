@@ -1,0 +1,122 @@
+// The pool: every item once, the order of turns, denormals, and a child after fork (csrc/threads, csrc/cpu).
+#include "threads.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "check.h"
+#include "cpu.h"
+
+using namespace bankml;
+
+namespace {
+
+// Runs `items` counted items on `threads` threads and gives how often each was seen.
+std::vector<int> seen(Turn& turn, int threads, int items) {
+  std::vector<std::atomic<int>> counts(items);
+  Counter work(items);
+  turn.run(threads, [&](int) {
+    for (int64_t item; (item = work.next()) >= 0;) counts[item]++;
+  });
+  return {counts.begin(), counts.end()};
+}
+
+float half_of_smallest() {
+  volatile float smallest = 1.17549435e-38f;
+  volatile float half = 0.5f;
+  return smallest * half;
+}
+
+}  // namespace
+
+TEST(threads_every_item_once) {
+  const Place place;
+  Turn turn(place);
+  for (const int threads : {1, 2, 3, 7}) {
+    for (const int items : {0, 1, 2, 100, 1000}) CHECK(seen(turn, threads, items) == std::vector<int>(items, 1));
+  }
+}
+
+TEST(threads_many_callers) {
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0};
+  for (int caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        const Place place;
+        Turn turn(place);
+        if (seen(turn, 3, 40) != std::vector<int>(40, 1)) wrong++;
+        turn.yield();
+      }
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  CHECK(wrong == 0);
+}
+
+// A pass that is running keeps the pool from a later one, and lets an urgent one in at its next layer.
+TEST(threads_turns_first_come_first_served_urgent_first) {
+  const Place first, second, urgent(true);
+  std::atomic<int> waiting{0};
+  std::vector<char> order;  // written only by the holder of the turn
+  auto turn = std::make_unique<Turn>(first);
+  const auto later = [&](const Place& place, char name) {
+    return std::thread([&, name] {
+      waiting++;
+      const Turn mine(place);
+      order.push_back(name);
+    });
+  };
+  std::thread b = later(second, 'b');
+  while (waiting < 1) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  turn->yield();  // b came later: it must go on waiting
+  order.push_back('a');
+  std::thread c = later(urgent, 'c');
+  while (waiting < 2) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  turn->yield();  // c is urgent: it runs here
+  order.push_back('a');
+  turn.reset();
+  b.join();
+  c.join();
+  CHECK((order == std::vector<char>{'a', 'c', 'a', 'b'}));
+}
+
+TEST(threads_flush_denormals_and_restore) {
+  CHECK(half_of_smallest() > 0);
+  const Place place;
+  Turn turn(place);
+  std::atomic<int> kept{0};
+  turn.run(2, [&](int) { kept += half_of_smallest() > 0; });
+  CHECK(kept == 0);
+  CHECK(half_of_smallest() > 0);
+}
+
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer does not follow threads started after fork
+TEST(threads_child_after_fork_has_its_own_pool) {
+  {
+    const Place place;
+    Turn turn(place);
+    seen(turn, 2, 10);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    const Place place;
+    Turn turn(place);
+    _exit(seen(turn, 2, 100) == std::vector<int>(100, 1) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
+
+TEST(cpu_usable_cores_is_sensible) {
+  CHECK(usable_cores() >= 1);
+  CHECK(usable_cores() <= static_cast<int>(std::thread::hardware_concurrency()));
+}

@@ -1,0 +1,54 @@
+import hashlib
+from pathlib import Path
+
+from bankml.models import catalogue
+from bankml.models.catalogue import ModelEntry
+from bankml.settings import Settings
+
+
+def listed() -> dict[str, ModelEntry]:
+    return {entry.name: entry for entry in catalogue.entries()}
+
+
+def test_built_ins_are_listed_before_they_are_pulled() -> None:
+    entries = listed()
+    assert list(entries) == ["all-minilm-l6-v2", "multilingual-e5-small"]
+    for entry in entries.values():
+        assert (entry.kind, entry.present, entry.dims, entry.pooling) == ("builtin", False, 384, "mean")
+        assert entry.size > 40_000_000
+        assert entry.metadata == {}
+
+
+def test_pulled_files_and_ollamas_encoders_are_described(store, tiny_gguf: Path) -> None:
+    Settings.read().models.mkdir(parents=True)
+    (Settings.read().models / "mine.gguf").symlink_to(tiny_gguf)
+    store.add("registry.ollama.ai/library/bge-m3/latest", tiny_gguf, licences=("mit",))
+    store.add("registry.ollama.ai/library/llama3/latest", tiny_gguf, family="llama")
+    store.manifest("registry.ollama.ai/library/broken/latest", b"{")
+    layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:" + "0" * 64, "size": 5}]
+    store.manifest("registry.ollama.ai/library/gone/latest", {"layers": layers})
+    entries = listed()
+    assert set(entries) == {"all-minilm-l6-v2", "multilingual-e5-small", "mine", "bge-m3:latest"}
+    for name, kind in (("mine", "file"), ("bge-m3:latest", "ollama")):
+        entry = entries[name]
+        assert (entry.kind, entry.present, entry.dims, entry.context_length) == (kind, True, 32, 16)
+        assert (entry.pooling, entry.licence.id, entry.size) == ("mean", "MIT", tiny_gguf.stat().st_size)
+        assert entry.digest == hashlib.sha256(tiny_gguf.read_bytes()).hexdigest()
+
+
+def test_a_file_that_is_no_model_is_listed_without_facts() -> None:
+    Settings.read().models.mkdir(parents=True)
+    (Settings.read().models / "text.gguf").write_text("no model")
+    entry = listed()["text"]
+    assert (entry.dims, entry.context_length, entry.pooling, entry.licence.id) == (0, 0, "", "unknown")
+
+
+def test_real_built_ins_have_the_facts_of_their_files(stocked_home: Path) -> None:
+    for entry in listed().values():
+        assert entry.present
+        assert entry.metadata["bert.embedding_length"] == entry.dims
+        assert entry.metadata["bert.context_length"] == entry.context_length
+        assert entry.metadata["general.license"] == entry.licence.id.lower()
+        assert entry.metadata["bert.pooling_type"] == 1
+        assert entry.choice.preset is not None
+        assert entry.size == entry.choice.preset.size

@@ -1,0 +1,156 @@
+from pathlib import Path
+
+import pytest
+
+from bankml.errors import ModelError
+from bankml.models import names
+from bankml.models.names import Choice, choose, find
+from bankml.settings import Settings
+
+BGE_M3 = "registry.ollama.ai/library/bge-m3/latest"
+
+
+def test_nothing_named_and_nothing_there_is_the_built_in_default() -> None:
+    choice = choose()
+    assert (choice.name, choice.kind, choice.present) == ("all-minilm-l6-v2", "builtin", False)
+    assert choice.path == Settings.read().models / "all-minilm-l6-v2-f16.gguf"
+    assert choice.reason == (
+        "the built-in default: no model was named and Ollama's store has no bge-m3 (pulled once: 83 MB)"
+    )
+    assert (choice.licence.id, choice.licence.open) == ("Apache-2.0", True)
+
+
+def test_nothing_named_takes_bge_m3_of_the_store(store, tiny_gguf: Path) -> None:
+    blob = store.add(BGE_M3, tiny_gguf, licences=("mit",))
+    choice = choose()
+    assert (choice.name, choice.kind, choice.path, choice.present) == ("bge-m3:latest", "ollama", blob, True)
+    assert choice.reason == f"found in Ollama's store {store.root}; no model was named"
+    assert choice.licence.id == "MIT"
+
+
+def test_a_broken_bge_m3_is_passed_over_with_the_reason(store, tiny_gguf: Path) -> None:
+    store.add(BGE_M3, tiny_gguf).unlink()
+    choice = choose()
+    assert choice.name == "all-minilm-l6-v2"
+    assert "bge-m3 cannot be used (bge-m3:latest: the blob" in choice.reason
+    with pytest.raises(ModelError, match="is missing; run `ollama pull bge-m3:latest`"):
+        choose("bge-m3")
+
+
+@pytest.mark.parametrize("variable", ["BANKML_EMBED_MODEL", "MINDX_EMBED_MODEL"])
+def test_the_environment_names_the_default(
+    store, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    store.add(BGE_M3, tiny_gguf)
+    monkeypatch.setenv(variable, "e5-small")
+    choice = choose()
+    assert choice.name == "multilingual-e5-small"
+    assert choice.reason.startswith(f"a built-in, named by {variable}")
+    assert choose("bge-m3").name == "bge-m3:latest"
+    monkeypatch.setenv(variable, "nothing-like-it")
+    with pytest.raises(ModelError, match="no model 'nothing-like-it'"):
+        choose()
+
+
+def test_a_path_is_a_file(tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tiny_gguf.parent)
+    for name in (str(tiny_gguf), "./tiny.gguf", "tiny.gguf", f"../{tiny_gguf.parent.name}/tiny.gguf"):
+        choice = choose(name)
+        assert (choice.name, choice.kind, choice.reason) == ("tiny", "file", "a file, as asked")
+        assert choice.path.samefile(tiny_gguf)
+        assert choice.path.is_absolute()
+    assert choose("tiny.gguf").licence.id == "MIT"
+    monkeypatch.setenv("HOME", str(tiny_gguf.parent))
+    assert choose("~/tiny.gguf").path == tiny_gguf
+
+
+def test_a_file_without_a_known_ending_needs_a_slash(
+    tmp_path: Path, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("all-minilm").symlink_to(tiny_gguf)
+    assert choose("all-minilm").kind == "builtin"
+    assert choose("./all-minilm").kind == "file"
+
+
+def test_an_alias_or_an_ollama_name_may_hold_a_slash(store, tiny_gguf: Path) -> None:
+    store.add("registry.ollama.ai/me/model/latest", tiny_gguf)
+    assert choose("sentence-transformers/all-MiniLM-L6-v2").name == "all-minilm-l6-v2"
+    assert choose("me/model").name == "me/model:latest"
+
+
+def test_a_built_in_goes_before_ollama(store, tiny_gguf: Path) -> None:
+    store.add("registry.ollama.ai/library/all-minilm/latest", tiny_gguf)
+    store.add("registry.ollama.ai/library/all-minilm/33m", tiny_gguf)
+    assert choose("all-minilm").kind == "builtin"
+    assert choose("all-minilm:33m").kind == "ollama"
+
+
+def test_a_file_in_our_folder_goes_by_its_stem(tiny_gguf: Path) -> None:
+    Settings.read().models.mkdir(parents=True)
+    (Settings.read().models / "mine.gguf").symlink_to(tiny_gguf)
+    choice = choose("mine")
+    assert (choice.name, choice.kind, choice.licence.id) == ("mine", "file", "MIT")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hf:owner/repo/file.gguf", "not fetched from a hub yet; download the GGUF file and give its path"),
+        ("/no/such/file", "there is no file '/no/such/file': check the path"),
+        ("none.gguf", "there is no file 'none.gguf'"),
+        ("~nobody-of-this-name/x.gguf", "there is no file '~nobody-of-this-name/x.gguf'"),
+        ("/tmp", "'/tmp' is a folder"),
+        ("a b", "'a b' is not a model name.*; a file's name must end in .gguf or start with ./"),
+        ("a\0b.gguf", "there is no file"),
+        ("a/b/c/d", "has 4 parts"),
+        (
+            "nothing",
+            "no model 'nothing' is on this machine; built in: all-minilm-l6-v2, multilingual-e5-small; in Ollama's",
+        ),
+        ("all-minilm-l6", "did you mean all-minilm-l6-v2?"),
+        ("bge-m3", "or run `ollama pull bge-m3`"),
+    ],
+)
+def test_a_name_that_leads_nowhere_is_answered_with_what_would_work(name: str, words: str) -> None:
+    with pytest.raises(ModelError) as error:
+        choose(name)
+    assert words.split(".*")[0] in str(error.value)
+    assert words.split(".*")[-1] in str(error.value)
+
+
+def test_an_unknown_name_lists_the_encoders_of_the_store(store, tiny_gguf: Path) -> None:
+    store.add(BGE_M3, tiny_gguf)
+    store.add("registry.ollama.ai/library/llama3/latest", tiny_gguf, family="llama")
+    with pytest.raises(ModelError, match="in Ollama's store: bge-m3:latest; or give"):
+        choose("nothing")
+
+
+def test_a_server_finds_only_names_of_models_that_are_here(
+    store, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.add(BGE_M3, tiny_gguf)
+    monkeypatch.chdir(tiny_gguf.parent)
+    found = find("bge-m3")
+    assert isinstance(found, Choice)
+    assert found.name == "bge-m3:latest"
+    for name in (
+        "all-minilm",
+        "nothing",
+        "tiny.gguf",
+        str(tiny_gguf),
+        "./tiny.gguf",
+        "",
+        "a b",
+        "../../x",
+        "hf:a/b/c.gguf",
+    ):
+        assert find(name) is None
+    assert names.LISTED > 0
+
+
+def test_a_licence_that_the_file_states_counts_where_ollama_is_silent(store, tiny_gguf: Path, tmp_path: Path) -> None:
+    store.add(BGE_M3, tiny_gguf)
+    assert choose("bge-m3").licence.id == "MIT"
+    (tmp_path / "text.gguf").write_text("no model")
+    assert choose(str(tmp_path / "text.gguf")).licence.id == "unknown"

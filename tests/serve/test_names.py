@@ -1,0 +1,69 @@
+"""Which model a client means."""
+
+import asyncio
+
+import pytest
+
+from bankml.models import choose
+from bankml.serve.errors import RefusedError
+from bankml.serve.names import Names
+
+
+def find(names: Names, name: str):
+    return asyncio.run(names.find(name))
+
+
+@pytest.fixture
+def names(stocked_home):
+    return Names(choose("all-minilm"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["all-minilm", "all-minilm:latest", "ALL-MiniLM", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"],
+)
+def test_the_served_model_by_all_its_names(names, name):
+    assert find(names, name) is names.served
+
+
+def test_an_added_name(names):
+    names.add("My Own Name")
+    assert find(names, "my own name:latest") is names.served
+
+
+def test_another_built_in_that_is_here(names):
+    assert find(names, "e5-small").name == "multilingual-e5-small"
+
+
+def test_a_built_in_that_is_not_here_is_not_pulled(names, stocked_home):
+    for file in (stocked_home / "models").glob("*e5*"):
+        file.unlink()
+    with pytest.raises(RefusedError, match="model 'e5-small' not found"):
+        find(names, "e5-small")
+
+
+def test_a_file_of_bankmls_folder_by_its_stem(names, stocked_home, minilm):
+    (stocked_home / "models" / "mine.gguf").symlink_to(minilm)
+    assert find(names, "mine:latest").name == "mine"
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../x", "./model.gguf", "a b", "a\0b", "é", "x" * 400, "a/b/c/d", "a:b:c", "~/model.gguf"]
+)
+def test_malformed_names(names, name):
+    with pytest.raises(RefusedError, match="invalid model name"):
+        find(names, name)
+
+
+def test_a_path_below_the_working_directory_is_no_name(names, tmp_path, monkeypatch, minilm):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "model.gguf").symlink_to(minilm)
+    monkeypatch.chdir(tmp_path)
+    for name in ("folder/model.gguf", "model.gguf"):
+        with pytest.raises(RefusedError, match="not found"):
+            find(names, name)
+
+
+def test_no_name(names):
+    with pytest.raises(RefusedError, match="model is required"):
+        find(names, "")

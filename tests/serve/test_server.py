@@ -1,0 +1,82 @@
+"""The process: its one line, its socket, its end."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from bankml import InputError
+from bankml.serve.server import listen, url
+
+
+def test_one_line_with_the_url_when_ready(home):
+    env = os.environ | {"BANKML_HOME": str(home)}
+    command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", "all-minilm", "--port", "0"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline()
+        assert line.startswith("bankml: serving all-minilm-l6-v2 at http://127.0.0.1:")
+        address = line.split(" at ")[1].split()[0]
+        loaded = httpx.get(f"{address}/api/ps").json()["models"]  # before any request asked for it
+        assert [model["name"] for model in loaded] == ["all-minilm-l6-v2:latest"]
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, "")
+    assert err == "bankml: model all-minilm-l6-v2: a built-in, as asked\n"
+
+
+def test_sigterm_ends_it_with_work_in_flight(serving, home):
+    with serving(home, "--model", "all-minilm") as server:
+        body = {"model": "all-minilm", "input": ["word " * 600] * 1000}
+
+        def ask() -> None:
+            with pytest.raises((httpx.HTTPError, AssertionError)):
+                assert httpx.post(f"{server.url}/api/embed", json=body, timeout=60).status_code == 200
+
+        client = threading.Thread(target=ask)
+        client.start()
+        time.sleep(0.5)
+        started = time.perf_counter()
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+        assert time.perf_counter() - started < 10
+        client.join()
+
+
+def test_a_taken_port_is_one_sentence(server):
+    port = server.url.rpartition(":")[2]
+    command = [sys.executable, "-m", "bankml", "serve", "--native", "--port", port]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == (
+        f"bankml: port {port} of 127.0.0.1 is taken; stop the other server or choose another with --port\n"
+    )
+
+
+def test_listen_on_a_free_port():
+    with listen("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        assert url("127.0.0.1", listener) == f"http://127.0.0.1:{port}"
+    with pytest.raises(OSError, match=r"."):
+        listener.getsockname()
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6 here")
+def test_an_ipv6_address_is_bracketed():
+    try:
+        with listen("::1", 0) as listener:
+            assert url("::1", listener).startswith("http://[::1]:")
+    except InputError as error:
+        pytest.skip(str(error))  # containers often have no ::1
+
+
+def test_a_host_that_cannot_be_used_is_named():
+    for host in ("host.invalid", "203.0.113.7", "a" * 300):
+        with pytest.raises(InputError, match=host[:20]), listen(host, 0):
+            pass

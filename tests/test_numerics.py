@@ -1,0 +1,197 @@
+"""The numerics contract (docs/numerics.md): the same bits always, finite, true to the model, true to its length."""
+
+import itertools
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bankml import Encoder, InputError
+from bankml._engine import backends
+from oracle import seeded
+
+TYPES = ("F32", "F16", "Q8_0", "Q4_0")
+POOLINGS = ("mean", "cls", "last", "none")
+LARGEST_TILE = 6  # rows of the widest backend's tile
+WORDS = "the sky is blue because light of the sun is scattered by air and water".split()
+
+Tiny = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    folder = tmp_path_factory.mktemp("tiny")
+    made: dict[str, Path] = {}
+
+    def make(**options: object) -> Path:
+        name = "-".join(f"{key}={value}" for key, value in sorted(options.items()))
+        if name not in made:
+            made[name] = seeded.tiny(folder / f"{name}.gguf", **options)
+        return made[name]
+
+    return make
+
+
+@pytest.fixture(params=backends())
+def backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def text(words: int, first: int = 0) -> str:
+    return " ".join(itertools.islice(itertools.cycle(WORDS), first, first + words))
+
+
+def random_ids(rng: np.random.Generator, length: int) -> list[int]:
+    return [2, *map(int, rng.integers(5, 370, length - 2)), 3]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_alone_or_in_any_batch_order_and_thread_count(tiny: Tiny, backend: str, dtype: str, pooling: str) -> None:
+    path = tiny(dtype=dtype, pooling=pooling)
+    texts = [text(n, n) for n in range(1, 2 * LARGEST_TILE + 2)] + ["", "日本語 한국어", text(70), text(1)]
+    alone = [Encoder(path, threads=1, backend=backend).encode([t]) for t in texts]
+    for threads in (1, 2, 3, 5):
+        encoder = Encoder(path, threads=threads, backend=backend)
+        assert encoder.encode(texts).tobytes() == np.vstack(alone).tobytes()
+        assert encoder.encode(texts[::-1]).tobytes() == np.vstack(alone[::-1]).tobytes()
+        assert encoder.encode(texts[3:4] * 9).tobytes() == np.vstack(alone[3:4] * 9).tobytes()
+
+
+def test_on_both_sides_of_every_switch_of_path(tiny: Tiny, backend: str) -> None:
+    """Row blocks (512), passes (1,024 tokens), query blocks (96), key tiles (64), panels (16) and row tiles (6)."""
+    encoder = Encoder(tiny(positions=1200, hidden=32, heads=2, ffn=48), backend=backend)
+    rng = np.random.default_rng(1)
+    lengths = [2, 5, 6, 7, 13, 15, 16, 17, 63, 64, 65, 95, 96, 97, 128, 193]
+    lengths += [511, 512, 513, 1023, 1024, 1025] if backend != "scalar" else [257, 513]
+    ids = [random_ids(rng, n) for n in lengths]
+    alone = np.vstack([encoder.encode_ids([one]) for one in ids])
+    assert encoder.encode_ids(ids).tobytes() == alone.tobytes()
+    assert encoder.encode_ids(ids[::-1]).tobytes() == alone[::-1].tobytes()
+
+
+@pytest.mark.parametrize("pass_tokens", [1, 7, 64, 5000])
+def test_the_token_budget_changes_nothing(tiny: Tiny, backend: str, pass_tokens: int) -> None:
+    from bankml._engine import Engine
+
+    path, texts = tiny(), [text(n) for n in (3, 40, 1, 22, 9)]
+    expected = Encoder(path, backend=backend).encode(texts)
+    assert Engine(str(path), backend=backend, pass_tokens=pass_tokens).encode(texts)[0].tobytes() == expected.tobytes()
+
+
+def test_from_eight_threads_at_once(tiny: Tiny, backend: str) -> None:
+    encoders = [Encoder(tiny(), threads=2, backend=backend), Encoder(tiny(pooling="cls"), threads=3, backend=backend)]
+    texts = [[text(n + k, k) for n in (1, 30, 4, 17)] for k in range(8)]
+    expected = [[encoder.encode(batch) for batch in texts] for encoder in encoders]
+    wrong: list[tuple[int, int]] = []
+
+    def work(k: int) -> None:
+        for _ in range(5):
+            for e, encoder in enumerate(encoders):
+                if encoder.encode(texts[k]).tobytes() != expected[e][k].tobytes():
+                    wrong.append((k, e))
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_backends_agree_with_scalar(tiny: Tiny, backend: str, dtype: str) -> None:
+    """Promised within rounding; today's backends add in the same order and give the same bits."""
+    path = tiny(dtype=dtype, hidden=96, heads=3, ffn=160)
+    texts = [text(n) for n in (1, 5, 33, 80)]
+    ours, scalar = Encoder(path, backend=backend).encode(texts), Encoder(path, backend="scalar").encode(texts)
+    assert np.abs(ours - scalar).max() <= 1e-6
+
+
+def test_real_models_keep_their_bits(minilm: Path, e5: Path, backend: str) -> None:
+    words = 12 if backend == "scalar" else 200
+    texts = [text(words), "The Eiffel Tower in Paris was completed in 1889 and stands 330 meters tall.", "", "a"]
+    for path in (minilm, e5):
+        one, two = Encoder(path, threads=1, backend=backend), Encoder(path, threads=2, backend=backend)
+        assert two.encode(texts).tobytes() == np.vstack([one.encode([t]) for t in texts]).tobytes()
+
+
+OFFENDERS = [
+    "The Eiffel Tower in Paris was completed in 1889 and stands 330 meters tall.",
+    "Příliš žluťoučký kůň úpěl ďábelské ódy, že?",
+    "",
+    " \t\n",
+    "a\0b\1\2",
+    "\ud800 lone \udfff",
+    "👩‍👩‍👧‍👦🏳️‍🌈" * 20,
+    "\u202eright to left\u202c",
+    "x" * 5000,
+]
+
+
+def test_always_finite_and_of_unit_length(minilm: Path, e5: Path) -> None:
+    for path in (minilm, e5):
+        vectors = Encoder(path).encode(OFFENDERS)
+        assert np.isfinite(vectors).all()
+        assert np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max() < 1e-6
+
+
+def test_denormal_activations_keep_the_bits_and_the_callers_state(tiny: Tiny) -> None:
+    encoder = Encoder(tiny(), threads=2)
+    before = encoder.encode(["a"])
+    assert float(np.float32(1.2e-38) * np.float32(0.5)) > 0  # denormals still exist here
+    assert encoder.encode(["a"]).tobytes() == before.tobytes()
+
+
+def test_gelu_is_erf_and_tanh_on_request(minilm: Path) -> None:
+    erf, tanh = (Encoder(minilm, gelu=gelu).encode(["why is the sky blue?"])[0] for gelu in ("erf", "tanh"))
+    assert Encoder(minilm).encode(["why is the sky blue?"])[0].tobytes() == erf.tobytes()
+    assert 1e-7 < 1 - float(erf.astype(np.float64) @ tanh) < 1e-3
+    with pytest.raises(InputError, match="'erf' or 'tanh'"):
+        Encoder(minilm, gelu="relu")  # type: ignore[arg-type]
+
+
+def test_truncation_keeps_the_closing_token_and_is_reported(minilm: Path, e5: Path) -> None:
+    for path in (minilm, e5):
+        encoder = Encoder(path)
+        ids = encoder.tokenize(text(2000))
+        full = encoder.encode_full([text(2000), text(3)])
+        assert full.tokens.tolist()[0] == encoder.context_length == 512
+        assert full.truncated.tolist() == [True, False]
+        cut = [*ids[: encoder.context_length - 1], ids[-1]]
+        assert full.vectors[0].tobytes() == encoder.encode_ids([cut])[0].tobytes()
+        with pytest.raises(InputError, match="512"):
+            encoder.encode([text(2000)], truncate=False)
+
+
+def test_every_position_counts(tiny: Tiny) -> None:
+    """Two texts that differ only in token 8,190 of 8,192 have different vectors."""
+    encoder = Encoder(tiny(positions=8192, hidden=32, heads=2, ffn=32, layers=1, pooling="cls"))
+    assert encoder.context_length == 8192
+    ids = random_ids(np.random.default_rng(2), 8192)
+    other = [*ids[:8190], ids[8190] + 1, ids[8191]]
+    full = [encoder.encode_ids([one]) for one in (ids, other)]
+    assert full[0].tobytes() != full[1].tobytes()
+    with pytest.raises(InputError, match="8193"):
+        encoder.encode_ids([[*ids, 3]])
+
+
+def test_dimensions_cut_before_normalising(minilm: Path) -> None:
+    encoder = Encoder(minilm)
+    full = encoder.encode(["a text"], normalize=False)[0]
+    for dimensions in (1, 100, 383):
+        cut = encoder.encode(["a text"], dimensions=dimensions)[0]
+        assert cut.shape == (dimensions,)
+        assert np.allclose(cut, full[:dimensions] / np.linalg.norm(full[:dimensions]), atol=1e-6)
+    for dimensions in (0, -1, 384, 4096):
+        assert encoder.encode(["a text"], dimensions=dimensions).shape == (1, 384)
+
+
+def test_a_backend_is_forced_by_name(minilm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BANKML_BACKEND", "scalar")
+    assert Encoder(minilm).backend == "scalar"
+    monkeypatch.setenv("BANKML_BACKEND", "sse9")
+    with pytest.raises(InputError, match=r"sse9.*choose one of: .*scalar"):
+        Encoder(minilm)
