@@ -15,6 +15,9 @@ def backends() -> list[str]:
 def default_threads() -> int:
     """One per usable physical core: affinity, cgroup quota and SMT siblings counted."""
 
+def dequantize(type: int, blocks: bytes) -> NDArray[np.float32]:
+    """Whole blocks of a ggml tensor type, by its id → float32 values. Raises InputError for a type bankml does not run."""
+
 class GGUF:
     """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
 

@@ -241,6 +241,21 @@ void translate(std::exception_ptr pointer) {
   }
 }
 
+// Blocks of a tensor type, whole ones, → floats.
+py::array_t<float> dequantize(int type_id, const py::bytes& blocks) {
+  const DTypeInfo* type = dtype_info(type_id);
+  if (type == nullptr) throw input_error("tensor type " + std::to_string(type_id) + " does not exist; see the GGUF format for the ids");
+  if (type->widen == nullptr) throw input_error(std::string("tensor type ") + type->name + " is not supported yet");
+  const std::string_view bytes = blocks;
+  if (bytes.size() % type->block_bytes != 0) {
+    throw input_error(std::to_string(bytes.size()) + " bytes are not whole blocks of " + type->name + " (" + std::to_string(type->block_bytes) + " bytes each)");
+  }
+  const size_t count = bytes.size() / type->block_bytes * type->block;
+  py::array_t<float> out(static_cast<py::ssize_t>(count));
+  type->widen(reinterpret_cast<const uint8_t*>(bytes.data()), out.mutable_data(), count);
+  return out;
+}
+
 std::vector<std::string> backend_names() {
   std::vector<std::string> out;
   for (const Backend* backend : available_backends()) out.emplace_back(backend->name);
@@ -254,6 +269,7 @@ PYBIND11_MODULE(_engine, m) {
   py::register_exception_translator(translate);
   m.def("backends", backend_names);
   m.def("default_threads", usable_cores);
+  m.def("dequantize", dequantize, "type"_a, "blocks"_a);
 
   py::class_<gguf::File>(m, "GGUF")
       .def(py::init<const std::string&>(), "path"_a)

@@ -33,4 +33,5 @@ def erf(x: NDArray[np.float64]) -> NDArray[np.float64]:
     for k in range(TERMS - 2, -1, -1):
         value *= offset
         value += TABLE[node, k]
-    return np.copysign(value, x)
+    signed: NDArray[np.float64] = np.copysign(value, x)
+    return signed

@@ -1,7 +1,7 @@
 """The `bert` graph in float64, as plainly as numpy allows: what the engine's vectors are measured against.
 
-Weights are those of the file, dequantised by gguf-py; nothing here is shared with the engine. Faults can be planted by name, to
-see that a comparison catches them.
+Weights are those of the file, dequantised by gguf-py; nothing here is shared with the engine. Faults can be planted by
+name, to see that a comparison catches them.
 """
 
 import math
@@ -126,14 +126,16 @@ def _blocks(rows: int) -> list[slice]:
 
 def affine(x: Floats, weight: Floats, bias: Floats) -> Floats:
     """x Wᵀ + b, for x (rows, inputs) and W (outputs, inputs)."""
-    return x @ weight.T + bias
+    y: Floats = x @ weight.T + bias
+    return y
 
 
 def layer_norm(x: Floats, weight: Floats, bias: Floats, epsilon: float) -> Floats:
     """Each row less its mean, over the root of its mean square plus epsilon; then scaled and shifted."""
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred * centred).mean(axis=-1, keepdims=True)
-    return centred / np.sqrt(variance + epsilon) * weight + bias
+    normed: Floats = centred / np.sqrt(variance + epsilon) * weight + bias
+    return normed
 
 
 def attention(q: Floats, k: Floats, v: Floats) -> Floats:
@@ -145,7 +147,8 @@ def _attend(q: Floats, k: Floats, v: Floats) -> Floats:
     scores = q @ k.T
     scores -= scores.max(axis=-1, keepdims=True)
     weights = np.exp(scores, out=scores)
-    return weights @ v / weights.sum(axis=-1, keepdims=True)
+    attended: Floats = weights @ v / weights.sum(axis=-1, keepdims=True)
+    return attended
 
 
 def gelu_erf(x: Floats) -> Floats:

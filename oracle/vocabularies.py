@@ -102,10 +102,15 @@ def _add_unigram(pieces: Unigram, writer: "GGUFWriter") -> None:
 
 def minilm() -> Vocabulary:
     """all-MiniLM-L6-v2's 30,522 entries."""
+    return wordpiece(minilm_tokens())
+
+
+def minilm_tokens() -> list[str]:
+    """all-MiniLM-L6-v2's vocab.txt, line by line."""
     source = ALL_MINILM_L6_V2.wheels[0]
     listed = next(member for member in source.members if member.path.endswith("vocab.txt"))
     path = cache.member(source, listed.path, listed.sha256, listed.size)
-    return wordpiece(path.read_text(encoding="utf-8").split("\n")[:-1])
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def xlmr() -> Vocabulary:

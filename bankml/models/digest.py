@@ -50,7 +50,7 @@ def _computed(path: Path, stamp: list[int], progress: Progress) -> str:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from None
     finally:
         os.close(descriptor)
-    if [status.st_size, status.st_mtime_ns] != stamp or done != stamp[0]:
+    if [status.st_size, status.st_mtime_ns] != stamp:
         raise ModelError(f"{path} changed while it was read: wait until it is complete and try again")
     return digest.hexdigest()
 

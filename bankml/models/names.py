@@ -141,7 +141,7 @@ def _stated_licence(path: Path) -> Licence:
 
 def _no_file(name: str, path: Path) -> ModelError:
     if os.path.isdir(path):
-        return ModelError(f"{name!r} is a folder: give the GGUF file in it, or `bankml convert` it to one first")
+        return ModelError(f"{name!r} is a folder: give the path of a GGUF file in it")
     return ModelError(
         f"there is no file {name!r}: check the path, or give a built-in's name such as {presets.DEFAULT.name}"
     )

@@ -25,7 +25,7 @@ class Names:
     async def find(self, name: str) -> Choice:
         """The model of this name, which is never taken for a path and never pulled.
 
-        Raises RefusedError: 400 for none or a malformed one, 404 for an unknown one; ModelError for one that is damaged.
+        Raises RefusedError: 400 for none or a malformed one, 404 for an unknown one; ModelError for a damaged one.
         """
         if not name:
             raise RefusedError(400, "model is required")

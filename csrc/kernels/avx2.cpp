@@ -17,16 +17,19 @@ constexpr int kMr = 6, kNr = 16;
 // Rows r0 … r7 of eight values each → columns.
 inline void transpose(__m256 (&r)[8]) {
   __m256 pair[8], quad[8];
+#pragma GCC unroll 4
   for (int i = 0; i < 8; i += 2) {
     pair[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
     pair[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
   }
+#pragma GCC unroll 2
   for (int i = 0; i < 8; i += 4) {
     quad[i] = _mm256_shuffle_ps(pair[i], pair[i + 2], 0x44);
     quad[i + 1] = _mm256_shuffle_ps(pair[i], pair[i + 2], 0xee);
     quad[i + 2] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0x44);
     quad[i + 3] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0xee);
   }
+#pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     r[i] = _mm256_permute2f128_ps(quad[i], quad[i + 4], 0x20);
     r[i + 4] = _mm256_permute2f128_ps(quad[i], quad[i + 4], 0x31);
@@ -38,8 +41,10 @@ void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
   // Eight inputs at a time; each store writes two floats too many, which the next store overwrites. The last eight go the slow way.
   for (; i + 16 <= k; i += 8, packed += 8 * kMr) {
     __m256 r[8];
+#pragma GCC unroll 8
     for (int row = 0; row < 8; ++row) r[row] = row < m ? _mm256_loadu_ps(x + row * ldx + i) : _mm256_setzero_ps();
     transpose(r);
+#pragma GCC unroll 8
     for (int j = 0; j < 8; ++j) _mm256_storeu_ps(packed + j * kMr, r[j]);
   }
   for (; i < k; ++i, packed += kMr) {
@@ -94,19 +99,36 @@ inline __m256 load_tail(const uint8_t* row, int k, int count) {
   return Type::load(values, 0);
 }
 
-// Eight weight rows (fewer at the end) → eight columns of a panel.
+// Eight values of eight weight rows → eight columns of a panel.
+template <class Type>
+inline void pack_square(const uint8_t* rows, size_t row_bytes, int k, float* panel) {
+  __m256 r[8];
+#pragma GCC unroll 8
+  for (int row = 0; row < 8; ++row) r[row] = Type::load(rows + row * row_bytes, k);
+  transpose(r);
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) _mm256_storeu_ps(panel + j * kNr, r[j]);
+}
+
+// The same at an edge: n rows, `count` values, zeros elsewhere.
+template <class Type>
+inline void pack_edge(const uint8_t* rows, size_t row_bytes, int n, int k, int count, float* panel) {
+  __m256 r[8];
+#pragma GCC unroll 8
+  for (int row = 0; row < 8; ++row) {
+    const uint8_t* from = rows + row * row_bytes;
+    r[row] = row >= n ? _mm256_setzero_ps() : count == 8 ? Type::load(from, k) : load_tail<Type>(from, k, count);
+  }
+  transpose(r);
+  for (int j = 0; j < count; ++j) _mm256_storeu_ps(panel + j * kNr, r[j]);
+}
+
+// Eight weight rows, or fewer at the end, → eight columns of a panel.
 template <class Type>
 inline void pack_eight(const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panel) {
-  for (int i = 0; i < k; i += 8, panel += 8 * kNr) {
-    const int count = k - i < 8 ? k - i : 8;
-    __m256 r[8];
-    for (int row = 0; row < 8; ++row) {
-      const uint8_t* from = rows + row * row_bytes;
-      r[row] = row >= n ? _mm256_setzero_ps() : count == 8 ? Type::load(from, k0 + i) : load_tail<Type>(from, k0 + i, count);
-    }
-    transpose(r);
-    for (int j = 0; j < count; ++j) _mm256_storeu_ps(panel + j * kNr, r[j]);
-  }
+  int i = 0;
+  for (; n >= 8 && i + 8 <= k; i += 8) pack_square<Type>(rows, row_bytes, k0 + i, panel + i * kNr);
+  for (; i < k; i += 8) pack_edge<Type>(rows, row_bytes, n, k0 + i, k - i < 8 ? k - i : 8, panel + i * kNr);
 }
 
 template <class Type>
