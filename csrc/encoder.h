@@ -1,45 +1,14 @@
-// The bert graph: config, weights, workspace, and a pass over a batch that advances layer by layer.
+// The bert graph: a pass over a batch that advances layer by layer, and the buffers it works in.
 #pragma once
 
-#include <atomic>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "batch.h"
 #include "engine.h"
 #include "linear.h"
+#include "weights.h"
 
 namespace bankml {
-
-struct Norm {
-  std::vector<float> w, b;   // (hidden)
-};
-
-struct Linear {
-  Matrix w;
-  std::vector<float> b;      // (n); zeros where the file has none
-  std::string name;
-};
-
-struct Layer {
-  Linear q, k, v, o, up, down;
-  Norm attention_norm, output_norm;
-  mutable std::atomic<bool> checked{false};   // its matrices were seen to be finite
-};
-
-// Reads the file's architecture `bert`: model_errors name the key or tensor and the value.
-Model read_model(const gguf::File& file);
-
-struct Weights {
-  Weights(const gguf::File& file, const Model& model);
-
-  const gguf::File& file;
-  Linear token_table, position_table;   // rows are read by pread, never through the map
-  std::vector<float> type_row;          // (hidden)
-  Norm embedding_norm;
-  std::vector<Layer> layers;
-};
 
 // Buffers of one pass, reused by the next one.
 struct Workspace {

@@ -62,8 +62,8 @@ struct Engine::Impl {
         settings{choose_backend(options.backend, backend_warning), threads_for(options.threads), options.gelu,
                  options.pooling.value_or(model.pooling)},
         pass_tokens(std::max(1, options.pass_tokens)) {
-    if (tokenizer->vocabulary_size() > weights.token_table.w.n) {
-      throw model_error(path + ": tensor token_embd.weight has " + std::to_string(weights.token_table.w.n) + " rows for a vocabulary of " +
+    if (tokenizer->vocabulary_size() > weights.token_table.rows.n) {
+      throw model_error(path + ": tensor token_embd.weight has " + std::to_string(weights.token_table.rows.n) + " rows for a vocabulary of " +
                         std::to_string(tokenizer->vocabulary_size()) + "; convert the model again");
     }
     file.release_metadata();
@@ -146,6 +146,9 @@ Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, 
   if (tokens.truncated && !options.truncate) {
     throw input_error("text " + std::to_string(index) + " has more than " + std::to_string(limit) +
                       " tokens, the most this model takes; shorten it or allow truncation");
+  }
+  if (tokens.ids.empty()) {
+    throw input_error("text " + std::to_string(index) + " has no tokens in this model's vocabulary, which adds no special ones; give it words");
   }
   return tokens;
 }

@@ -56,16 +56,16 @@ class Reference:
 
     def _embedded(self, ids: NDArray[np.intp]) -> Floats:
         first = 1 if self.fault == "position + 1" else 0
-        x = self._rows("token_embd.weight", ids)
-        x = x + self._rows("position_embd.weight", np.arange(first, first + len(ids)))
+        x = self.rows("token_embd.weight", ids)
+        x = x + self.rows("position_embd.weight", np.arange(first, first + len(ids)))
         if self.fault != "no type row":
-            x = x + self._rows("token_types.weight", np.array([0]))
+            x = x + self.rows("token_types.weight", np.array([0]))
         return self._norm(x, "token_embd_norm")
 
     def _layer(self, x: Floats, name: str, spans: Sequence[slice]) -> Floats:
         attended = self._linear(self._attention(x, name, spans), f"{name}.attn_output")
         y = self._norm(attended + x, f"{name}.attn_output_norm")
-        up, down = self._weights(f"{name}.ffn_up"), self._weights(f"{name}.ffn_down")
+        up, down = self.weights(f"{name}.ffn_up"), self.weights(f"{name}.ffn_down")
         for rows in _blocks(len(y)):
             f = affine(self.activation(affine(y[rows], *up)), *down)
             x[rows] = self._norm(f + y[rows], f"{name}.layer_output_norm")
@@ -97,18 +97,20 @@ class Reference:
         return pooled / np.linalg.norm(pooled, axis=-1, keepdims=True) if normalize else pooled
 
     def _linear(self, x: Floats, name: str) -> Floats:
-        return affine(x, *self._weights(name))
+        return affine(x, *self.weights(name))
 
     def _norm(self, x: Floats, name: str) -> Floats:
-        return layer_norm(x, *self._weights(name), self.epsilon)
+        return layer_norm(x, *self.weights(name), self.epsilon)
 
-    def _weights(self, name: str) -> tuple[Floats, Floats]:
+    def weights(self, name: str) -> tuple[Floats, Floats]:
+        """A module's weight and bias, widened."""
         return self._tensor(f"{name}.weight"), self._tensor(f"{name}.bias")
 
     def _tensor(self, name: str) -> Floats:
         return _widened(self._tensors[name], self._tensors[name].data)
 
-    def _rows(self, name: str, rows: NDArray[np.intp]) -> Floats:
+    def rows(self, name: str, rows: NDArray[np.intp]) -> Floats:
+        """Some rows of a table, widened."""
         tensor = self._tensors[name]
         table = tensor.data.reshape(-1, tensor.data.shape[-1])
         return _widened(tensor, table[rows])

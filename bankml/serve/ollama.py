@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,6 +18,8 @@ from bankml.serve.bodies import read
 from bankml.serve.durations import keep_alive
 from bankml.serve.errors import TOO_LONG, RefusedError
 from bankml.serve.state import state
+
+Encode = Callable[[Callable[[], bool]], Encoded]  # given the function that tells whether the client has left
 
 NOTHING_LEFT = "input after truncation exceeds maximum context length"
 
@@ -46,27 +49,15 @@ async def embed(request: Request) -> Response:
     """Unit vectors of a text or of a list of texts; a text above the limit is cut unless `truncate` is false."""
     started = time.perf_counter_ns()
     body = await read(request, EmbedRequest)
-    keep = _keep_alive(body.keep_alive)
-    texts = _texts(body.input)
-    limit = _limit(body.options)
+    keep, texts, limit = _keep_alive(body.keep_alive), _texts(body.input), _limit(body.options)
     choice = await state(request).names.find(body.model or "")
     async with state(request).engines.hold(choice, keep) as loaded:
         ready = time.perf_counter_ns()
         if not texts:
             return Answer({"model": body.model, "embeddings": []})
-
-        def call(cancelled: Callable[[], bool]) -> Encoded:
-            _check_limit(loaded.encoder, limit, texts)
-            return loaded.encoder.encode_full(
-                texts,
-                normalize=body.normalize is not False,
-                truncate=body.truncate is not False,
-                dimensions=body.dimensions,
-                max_tokens=limit,
-                cancelled=cancelled,
-            )
-
-        encoded = await _run(request, call, truncate=body.truncate is not False)
+        normalize, truncate = body.normalize is not False, body.truncate is not False
+        encode = partial(loaded.encoder.encode_full, texts, normalize, truncate, body.dimensions, max_tokens=limit)
+        encoded = await _run(request, _checked(loaded.encoder, texts, limit, encode), truncate)
     content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
@@ -77,19 +68,14 @@ async def embed(request: Request) -> Response:
 async def embeddings(request: Request) -> Response:
     """One vector of `prompt`, in double precision; as the model made it where Ollama's legacy route gives it so."""
     body = await read(request, EmbeddingsRequest)
-    keep = _keep_alive(body.keep_alive)
-    limit = _limit(body.options)
+    keep, limit = _keep_alive(body.keep_alive), _limit(body.options)
     choice = await _legacy_find(request, body.model or "")
     async with state(request).engines.hold(choice, keep) as loaded:
         if not body.prompt:
             return Answer({"embedding": []})
-        texts = [body.prompt]
-        normalize = not legacy_is_raw(loaded.encoder.metadata)
-
-        def call(cancelled: Callable[[], bool]) -> Encoded:
-            return loaded.encoder.encode_full(texts, normalize, False, max_tokens=limit, cancelled=cancelled)
-
-        encoded = await _run(request, call, truncate=False, too_long=500)
+        texts, normalize = [body.prompt], not legacy_is_raw(loaded.encoder.metadata)
+        encode = partial(loaded.encoder.encode_full, texts, normalize, truncate=False, max_tokens=limit)
+        encoded = await _run(request, _checked(loaded.encoder, texts, limit, encode), truncate=False, too_long=500)
     return Answer({"embedding": encoded.vectors[0].astype(np.float64)})
 
 
@@ -114,11 +100,9 @@ async def _legacy_find(request: Request, name: str) -> Choice:
         raise RefusedError(400, "model is required") from None
 
 
-async def _run(
-    request: Request, call: Callable[[Callable[[], bool]], Encoded], truncate: bool, too_long: int = 400
-) -> Encoded:
+async def _run(request: Request, encode: Encode, truncate: bool, too_long: int = 400) -> Encoded:
     try:
-        return await state(request).workers.run(request, call)
+        return await state(request).workers.run(request, encode)
     except BusyError:
         raise
     except InputError as error:
@@ -153,10 +137,15 @@ def _limit(options: dict[str, Any] | None) -> int | None:
     return int(value) if value > 0 else None
 
 
-def _check_limit(encoder: Encoder, limit: int | None, texts: list[str]) -> None:
-    """A limit that leaves room for the special tokens alone can hold no text."""
-    if limit is not None and limit <= len(encoder.tokenize("")) and any(texts):
-        raise RefusedError(400, NOTHING_LEFT)
+def _checked(encoder: Encoder, texts: list[str], limit: int | None, encode: Callable[..., Encoded]) -> Encode:
+    """`encode`, after a look at the limit: one that has room for the special tokens alone can hold no text."""
+
+    def call(cancelled: Callable[[], bool]) -> Encoded:
+        if limit is not None and limit <= len(encoder.tokenize("")) and any(texts):
+            raise RefusedError(400, NOTHING_LEFT)
+        return encode(cancelled=cancelled)
+
+    return call
 
 
 def _counts(started: int, ready: int, tokens: int) -> dict[str, int]:

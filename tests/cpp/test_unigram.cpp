@@ -203,6 +203,22 @@ TEST(unigram_splits_user_defined_tokens_always) {
   pieces.push_back({"[ab]", -1000, 4});
   const auto tokenizer = xlmr(pieces);
   CHECK((tokenizer->tokenize("a[ab]ab").ids == Ids{0, kSpaceA, 14, kSpaceAb, 2}));
+  GgufWriter mapping = xlmr_keys(vocabulary(pieces));
+  mapping.octets("tokenizer.ggml.precompiled_charsmap", check::charsmap_blob({{"Ω", "[ab]"}}));
+  CHECK((load(mapping)->tokenize("aΩ").ids == Ids{0, kSpaceA, 14, 2}));  // one that only the map makes scores 0
+}
+
+TEST(unigram_takes_the_longest_of_special_tokens) {
+  std::vector<Piece> pieces = kWords;
+  pieces.insert(pieces.end(), {{"[a", 0, 4}, {"[ab]", 0, 4}});
+  const auto tokenizer = xlmr(pieces);
+  CHECK((tokenizer->tokenize("[ab][a").ids == Ids{0, 15, 14, 2}));
+}
+
+TEST(unigram_treats_each_side_of_a_special_token_alone) {
+  GgufWriter file = vocabulary({{"a", -1}});
+  file.u32("tokenizer.ggml.eos_token_id", 2).u32("tokenizer.ggml.unknown_token_id", 3);
+  CHECK((load(file)->tokenize("az<s>za", {.parse_special = true}).ids == Ids{4, 3, 0, 3, 4, 2}));
 }
 
 TEST(unigram_cuts_at_limits) {

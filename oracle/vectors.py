@@ -1,0 +1,202 @@
+"""Vectors of the engine against float64, llama.cpp, PyTorch and published ones; and faults that must be caught."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml._engine import Engine
+from bankml.models import list_models
+from bankml.models.verify import published_for
+from oracle import seeded, texts, torch_graph, vocabularies
+from oracle.reference import FAULTS, Fault, Reference
+from oracle.report import Row
+
+Vectors = list[NDArray[np.float64]]
+Ids = list[list[int]]
+
+COSINE, DELTA = 0.999_999, 1e-5  # to float64 on the same weights: f32 rounding in another order
+LLAMA, LLAMA_QUANTISED = 0.9999, 0.999  # llama.cpp rounds activations to F16, or to 8 bits where weights are quantised
+PUBLISHED = 0.999_99
+DIFFERENT = 0.5  # seeded models: no two texts may look alike
+LENGTHS = (2, 15, 64, 65, 512)
+FULL_LENGTHS = (2, 15, 64, 65, 512, 513, 2_049, 8_192)
+TINY_HIDDEN, TINY_FFN = 128, 256
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The worst of many vectors: smallest cosine, largest difference of a component."""
+
+    cosine: float
+    delta: float
+
+    def __str__(self) -> str:
+        return f"1 − cosine {max(0.0, 1 - self.cosine):.1e}, max |Δ| {self.delta:.1e}"
+
+    @property
+    def close(self) -> bool:
+        """Within what f32 may differ from float64."""
+        return self.cosine >= COSINE and self.delta <= DELTA
+
+
+CLOSE = f"cosine ≥ {COSINE}, max |Δ| ≤ {DELTA:.0e}"
+
+
+def distance(ours: Vectors, theirs: Vectors) -> Distance:
+    """Over all vectors; rows that one side lacks do not count."""
+    pairs = [pair for a, b in zip(ours, theirs, strict=True) for pair in zip(np.atleast_2d(a), np.atleast_2d(b))]
+    cosines = [float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)) for a, b in pairs]
+    return Distance(min(cosines), max(float(np.abs(a - b).max()) for a, b in pairs))
+
+
+def encode_ids(path: Path, ids: Ids, gelu: Literal["erf", "tanh"] = "erf") -> Vectors:
+    """The engine's unit vectors, all texts in one call: (dims,) each, or (tokens, dims) without pooling."""
+    engine = Engine(str(path), gelu=gelu)
+    rows, tokens, _ = engine.encode_ids(ids)
+    wide = rows.astype(np.float64)
+    if engine.pooling != "none":
+        return list(wide)
+    return np.split(wide, np.cumsum(tokens)[:-1])
+
+
+def real_ids(path: Path) -> Ids:
+    """Texts of every language, random and hard ones, cut to the model's length; one fills it."""
+    engine = Engine(str(path), threads=1)
+    chosen = [text for listed in texts.every().values() for text in listed[7::211][:3]]
+    chosen += ["", "why is the sky blue?", " ".join(texts.sentences("ru")[:60])]
+    return [engine.tokenize(text, limit=engine.context_length)[0] for text in chosen]
+
+
+def builtin(name: str, path: Path) -> list[Row]:
+    """A built-in model on real texts, against everything there is."""
+    ids = real_ids(path)
+    what = f"{name}, {len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens"
+    ours = encode_ids(path, ids)
+    rows = [_reference_row(what, ours, Reference(path).encode_ids(ids)), _llama_row(what, path, ids)]
+    if torch_graph.available():
+        found = distance(ours, torch_graph.encode_ids(path, ids))
+        return [*rows, Row(what, "PyTorch f32", str(found), CLOSE, found.close)]
+    return [*rows, Row(what, "PyTorch f32", "skipped: PyTorch is not installed", CLOSE, True)]
+
+
+def tiny() -> list[Row]:
+    """Two-layer models of every type, pooling and vocabulary."""
+    with TemporaryDirectory() as folder:
+        return [row for dtype in get_args(seeded.DType) for row in _tiny(Path(folder), dtype)]
+
+
+def _tiny(folder: Path, dtype: seeded.DType) -> list[Row]:
+    ours, references, llamas, tanhs, alike = [], [], [], [], 0.0
+    for pooling, kind in product(get_args(seeded.Pooling), ("wordpiece", "unigram")):
+        path, ids = tiny_model(folder / f"{dtype}-{pooling}-{kind}.gguf", dtype, pooling, kind)
+        found = encode_ids(path, ids)
+        ours += found
+        references += Reference(path).encode_ids(ids)
+        tanhs += encode_ids(path, ids, "tanh")
+        llamas += _llama(path, ids)
+        alike = max(alike, largest_cosine(found))
+    what = f"2 layers, {dtype}, 4 poolings × 2 vocabularies, {LENGTHS} tokens"
+    limit = LLAMA if dtype.startswith("F") else LLAMA_QUANTISED
+    return [_reference_row(what, ours, references), _llama_figures(what, tanhs, llamas, limit), _alike_row(what, alike)]
+
+
+def tiny_model(path: Path, dtype: seeded.DType, pooling: seeded.Pooling, kind: str) -> tuple[Path, Ids]:
+    """A two-layer model that is wide enough for different texts to differ, and texts for it."""
+    vocabulary = vocabularies.named(kind)
+    seeded.tiny(path, dtype=dtype, pooling=pooling, vocabulary=vocabulary, hidden=TINY_HIDDEN, ffn=TINY_FFN)
+    return path, seeded.token_ids(vocabulary, LENGTHS)
+
+
+def full() -> list[Row]:
+    """bge-m3's shape at every length where a path of the engine changes."""
+    path = seeded.bge_m3_shape()
+    ids = seeded.token_ids(vocabularies.xlmr(), FULL_LENGTHS)
+    ours, references = encode_ids(path, ids), Reference(path).encode_ids(ids)
+    tanhs, llamas = encode_ids(path, ids, "tanh"), _llama(path, ids)
+    rows = []
+    for at, length in enumerate(FULL_LENGTHS):
+        what, one = f"bge-m3's shape, F16, {length:,} tokens", slice(at, at + 1)
+        rows += [_reference_row(what, ours[one], references[one]), _llama_figures(what, tanhs[one], llamas[one], LLAMA)]
+    return [*rows, _alike_row("bge-m3's shape, F16, all lengths", largest_cosine(ours))]
+
+
+def published() -> list[Row]:
+    """The vectors that others published, of every model on this machine that has one."""
+    rows = []
+    for choice in (entry.choice for entry in list_models() if entry.present):
+        if stated := published_for(choice):
+            engine = Engine(str(choice.path))
+            ours = engine.encode([stated.text])[0][0].astype(np.float64)
+            cosine = float(ours @ stated.vector / np.linalg.norm(ours) / np.linalg.norm(stated.vector))
+            what = f"{choice.name}, {stated.text!r}"
+            rows.append(
+                Row(what, "published", f"1 − cosine {1 - cosine:.1e}", f"cosine ≥ {PUBLISHED}", cosine >= PUBLISHED)
+            )
+    return rows
+
+
+def faults(minilm: Path, e5: Path) -> list[Row]:
+    """Every fault, planted in the reference: the comparison must fail, in both built-ins and in two-layer models."""
+    with TemporaryDirectory() as folder:
+        subjects = [(minilm, real_ids(minilm)), (e5, real_ids(e5))]
+        for pooling in get_args(seeded.Pooling):
+            subjects.append(tiny_model(Path(folder) / f"{pooling}.gguf", "F16", pooling, "wordpiece"))
+        return [_fault_row(fault, subjects) for fault in FAULTS]
+
+
+def _fault_row(fault: Fault, subjects: Sequence[tuple[Path, Ids]]) -> Row:
+    found = [fault_distance(path, ids, fault) for path, ids in subjects]
+    weakest = min(found, key=lambda one: one.delta)
+    caught = sum(not one.close for one in found)
+    what = f"planted in the reference: {fault}"
+    return Row(
+        what, f"{len(found)} models", f"caught in {caught}; weakest: {weakest}", "caught in all", caught == len(found)
+    )
+
+
+def fault_distance(path: Path, ids: Ids, fault: Fault) -> Distance:
+    """Of the engine to a reference with the fault; texts leave room for a position more."""
+    wrong = Reference(path, fault=fault)
+    ids = [text[: wrong.positions - 1] for text in ids if len(text) > 1]
+    return distance(encode_ids(path, ids), wrong.encode_ids(ids))
+
+
+def largest_cosine(vectors: Vectors) -> float:
+    """Between different texts; a text without pooling counts as the mean of its rows."""
+    pooled = np.stack([np.atleast_2d(vector).mean(axis=0) for vector in vectors])
+    pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
+    return float((pooled @ pooled.T)[~np.eye(len(pooled), dtype=bool)].max())
+
+
+def _reference_row(what: str, ours: Vectors, reference: Vectors) -> Row:
+    found = distance(ours, reference)
+    return Row(what, "numpy float64", str(found), CLOSE, found.close)
+
+
+def _llama_row(what: str, path: Path, ids: Ids) -> Row:
+    quantised = any(tensor["type"].startswith("Q") for tensor in Engine(str(path), threads=1).tensors)
+    limit = LLAMA_QUANTISED if quantised else LLAMA
+    return _llama_figures(what, encode_ids(path, ids, "tanh"), _llama(path, ids), limit)
+
+
+def _llama_figures(what: str, ours: Vectors, theirs: Vectors, limit: float) -> Row:
+    found = distance(ours, theirs)
+    return Row(what, "llama.cpp, gelu tanh", str(found), f"cosine ≥ {limit}", found.cosine >= limit)
+
+
+def _alike_row(what: str, cosine: float) -> Row:
+    return Row(
+        what, "each other", f"largest cosine of different texts {cosine:.2f}", f"< {DIFFERENT}", cosine < DIFFERENT
+    )
+
+
+def _llama(path: Path, ids: Ids) -> Vectors:
+    from oracle import llama
+
+    return llama.encode_ids(path, ids)
