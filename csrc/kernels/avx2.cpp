@@ -52,16 +52,18 @@ void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
   }
 }
 
-// How a type gives eight consecutive values of a row, and how many bytes hold values 0 … count − 1 of types with a block of one.
+// How a type gives eight consecutive values of a row, where value k begins, and how many cache lines eight rows of them fill.
 struct F32 {
-  static constexpr int bytes = 4;
-  static __m256 load(const uint8_t* row, int k) { return _mm256_loadu_ps(reinterpret_cast<const float*>(row + 4 * static_cast<size_t>(k))); }
+  static constexpr int lines_a_square = 4;
+  static size_t offset(int k) { return 4 * static_cast<size_t>(k); }
+  static __m256 load(const uint8_t* row, int k) { return _mm256_loadu_ps(reinterpret_cast<const float*>(row + offset(k))); }
 };
 
 struct F16 {
-  static constexpr int bytes = 2;
+  static constexpr int lines_a_square = 2;
+  static size_t offset(int k) { return 2 * static_cast<size_t>(k); }
   static __m256 load(const uint8_t* row, int k) {
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + 2 * static_cast<size_t>(k))));
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row + offset(k))));
   }
 };
 
@@ -72,18 +74,20 @@ inline __m256 scale_of(const uint8_t* block) {
 }
 
 struct Q8_0 {
-  static constexpr int bytes = 0;
+  static constexpr int lines_a_square = 1;
+  static size_t offset(int k) { return static_cast<size_t>(k) / 32 * 34; }
   static __m256 load(const uint8_t* row, int k) {
-    const uint8_t* block = row + k / 32 * 34;
+    const uint8_t* block = row + offset(k);
     const __m128i q = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 2 + k % 32));
     return _mm256_mul_ps(scale_of(block), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)));
   }
 };
 
 struct Q4_0 {
-  static constexpr int bytes = 0;
+  static constexpr int lines_a_square = 1;
+  static size_t offset(int k) { return static_cast<size_t>(k) / 32 * 18; }
   static __m256 load(const uint8_t* row, int k) {
-    const uint8_t* block = row + k / 32 * 18;
+    const uint8_t* block = row + offset(k);
     const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 2 + k % 16));
     const __m128i nibbles = k % 32 < 16 ? pairs : _mm_srli_epi16(pairs, 4);
     const __m256i q = _mm256_cvtepu8_epi32(_mm_and_si128(nibbles, _mm_set1_epi8(15)));
@@ -95,7 +99,7 @@ struct Q4_0 {
 template <class Type>
 inline __m256 load_tail(const uint8_t* row, int k, int count) {
   alignas(32) uint8_t values[32] = {};
-  __builtin_memcpy(values, row + static_cast<size_t>(k) * Type::bytes, static_cast<size_t>(count) * Type::bytes);
+  __builtin_memcpy(values, row + Type::offset(k), Type::offset(count));
   return Type::load(values, 0);
 }
 
@@ -123,11 +127,34 @@ inline void pack_edge(const uint8_t* rows, size_t row_bytes, int n, int k, int c
   for (int j = 0; j < count; ++j) _mm256_storeu_ps(panel + j * kNr, r[j]);
 }
 
-// Eight weight rows, or fewer at the end, → eight columns of a panel.
+// Touches the cache lines of eight rows one after the other, ahead of their use. Eight streams of short rows are too much for the hardware's own
+// prefetching: without this, weights that lie in memory are packed at 2.4 (k = 384) to 4.1 values/ns instead of 11 from the cache.
+class Prefetch {
+ public:
+  Prefetch(const uint8_t* rows, size_t row_bytes, size_t span) : row_(rows), row_bytes_(row_bytes), span_(span) {}
+  void next_line() {
+    _mm_prefetch(reinterpret_cast<const char*>(row_ + at_), _MM_HINT_T0);
+    at_ += 64;
+    if (at_ < span_) return;
+    at_ = 0;
+    row_ += row_bytes_;
+  }
+
+ private:
+  const uint8_t* row_;
+  size_t row_bytes_, span_, at_ = 0;
+};
+
+// Eight weight rows, or fewer at the end, → eight columns of a panel; meanwhile the next eight rows are fetched.
 template <class Type>
 inline void pack_eight(const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panel) {
+  const size_t begin = Type::offset(k0), span = Type::offset(k0 + k) - begin;
+  Prefetch next(rows + 8 * row_bytes + begin, row_bytes, span);
   int i = 0;
-  for (; n >= 8 && i + 8 <= k; i += 8) pack_square<Type>(rows, row_bytes, k0 + i, panel + i * kNr);
+  for (; n >= 8 && i + 8 <= k; i += 8) {
+    for (int line = 0; line < Type::lines_a_square; ++line) next.next_line();
+    pack_square<Type>(rows, row_bytes, k0 + i, panel + i * kNr);
+  }
   for (; i < k; i += 8) pack_edge<Type>(rows, row_bytes, n, k0 + i, k - i < 8 ? k - i : 8, panel + i * kNr);
 }
 

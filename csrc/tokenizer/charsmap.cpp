@@ -14,6 +14,11 @@ Error broken(const std::string& what) {
   return model_error(std::string(kKey) + " " + what + "; convert the model again.");
 }
 
+// Apart from the walk, which is inlined without the making of messages.
+[[gnu::noinline]] Error out_of_range(size_t index, size_t size) {
+  return broken("leads to unit " + std::to_string(index) + " of " + std::to_string(size));
+}
+
 // Fields of a unit, as in the darts-clone format.
 constexpr uint32_t offset_of(uint32_t unit) { return (unit >> 10) << ((unit & 0x200) >> 6); }
 constexpr uint32_t label_of(uint32_t unit) { return unit & 0x800000FF; }
@@ -77,10 +82,8 @@ Charsmap::Charsmap(std::string_view blob) {
   for (size_t c = 0; c < plain_.size(); c++) plain_[c] = is_plain(static_cast<char>(c));
 }
 
-uint32_t Charsmap::unit(size_t index) const {
-  if (index >= units_.size()) {
-    throw broken("leads to unit " + std::to_string(index) + " of " + std::to_string(units_.size()));
-  }
+inline uint32_t Charsmap::unit(size_t index) const {
+  if (index >= units_.size()) throw out_of_range(index, units_.size());
   return units_[index];
 }
 

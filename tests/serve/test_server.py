@@ -19,13 +19,15 @@ def test_one_line_with_the_url_when_ready(home):
     env = os.environ | {"BANKML_HOME": str(home)}
     command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", "all-minilm", "--port", "0"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        line = process.stdout.readline()
-        assert line.startswith("bankml: serving all-minilm-l6-v2 at http://127.0.0.1:")
-        address = line.split(" at ")[1].split()[0]
-        loaded = httpx.get(f"{address}/api/ps").json()["models"]  # before any request asked for it
-        assert [model["name"] for model in loaded] == ["all-minilm-l6-v2:latest"]
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        try:
+            line = process.stdout.readline()
+            address = line.split(" at ")[1].split()[0]
+            loaded = httpx.get(f"{address}/api/ps").json()["models"]  # before any request asked for it
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+    assert line.startswith("bankml: serving all-minilm-l6-v2 at http://127.0.0.1:")
+    assert [model["name"] for model in loaded] == ["all-minilm-l6-v2:latest"]
     assert (process.returncode, out) == (0, "")
     assert err == "bankml: model all-minilm-l6-v2: a built-in, as asked\n"
 
