@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bankml._engine import Engine
-from bankml.errors import InputError
+from bankml.errors import InputError, ModelError
 from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from bankml.models import Choice
+
+BGE_M3_DIMS = 1024
 
 Gelu = Literal["erf", "tanh"]
 Pooling = Literal["none", "mean", "cls", "last"]
@@ -147,8 +152,20 @@ def load(name: str | None = None, **options: Any) -> Encoder:
     """The encoder of a GGUF path, a built-in or an Ollama name; options as in Encoder. None: the default model."""
     from bankml.models import resolve
 
-    choice = resolve(name)
-    return Encoder(choice.path, name=choice.name, **options)
+    return chosen(resolve(name), **options)
+
+
+def chosen(choice: "Choice", **options: Any) -> Encoder:
+    """The encoder of a model that was chosen and is here.
+
+    Raises ModelError when it calls itself bge-m3 and is another model: stores of bge-m3's vectors have 1,024 columns.
+    """
+    encoder = Encoder(choice.path, name=choice.name, **options)
+    named = choice.name.rpartition("/")[2].partition(":")[0].lower()
+    if choice.kind == "ollama" and named == "bge-m3" and encoder.dims != BGE_M3_DIMS:
+        encoder.close()
+        raise ModelError(f"{choice.name} has {encoder.dims} dimensions, bge-m3 has {BGE_M3_DIMS}: pull it again")
+    return encoder
 
 
 def _listed(texts: Iterable[str]) -> list[str]:

@@ -160,4 +160,5 @@ def gelu_erf(x: Floats) -> Floats:
 
 def gelu_tanh(x: Floats) -> Floats:
     """GELU as llama.cpp computes it."""
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    y: Floats = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    return y

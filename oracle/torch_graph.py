@@ -5,32 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch.nn import functional
 
 from oracle.reference import Reference
 
 
-def available() -> bool:
-    """Whether PyTorch can be imported."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def encode_ids(path: Path, texts: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
     """A unit vector (dims,) for each text, by mean or cls pooling, on the file's dequantised weights."""
-    import torch
-
     model = Reference(path)
     with torch.inference_mode():
         return [_encode(model, torch.tensor(ids)).double().numpy() for ids in texts]
 
 
 def _encode(model: Reference, ids: Any) -> Any:
-    from torch.nn import functional
-
     x = _rows(model, "token_embd", ids.numpy()) + _rows(model, "position_embd", np.arange(len(ids)))
     x = _norm(model, x + _rows(model, "token_types", np.array([0])), "token_embd_norm")
     for layer in range(model.layers):
@@ -40,8 +29,6 @@ def _encode(model: Reference, ids: Any) -> Any:
 
 
 def _layer(model: Reference, x: Any, name: str) -> Any:
-    from torch.nn import functional
-
     def heads(part: str) -> Any:
         return _linear(model, x, f"{name}.{part}").view(len(x), model.heads, -1).transpose(0, 1)
 
@@ -53,25 +40,17 @@ def _layer(model: Reference, x: Any, name: str) -> Any:
 
 
 def _linear(model: Reference, x: Any, name: str) -> Any:
-    from torch.nn import functional
-
     return functional.linear(x, *_weights(model, name))
 
 
 def _norm(model: Reference, x: Any, name: str) -> Any:
-    from torch.nn import functional
-
     return functional.layer_norm(x, x.shape[-1:], *_weights(model, name), eps=model.epsilon)
 
 
 def _weights(model: Reference, name: str) -> tuple[Any, Any]:
-    import torch
-
     weight, bias = model.weights(name)
     return torch.tensor(weight, dtype=torch.float32), torch.tensor(bias, dtype=torch.float32)
 
 
 def _rows(model: Reference, name: str, rows: NDArray[np.intp]) -> Any:
-    import torch
-
     return torch.tensor(model.rows(f"{name}.weight", rows), dtype=torch.float32)

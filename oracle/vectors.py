@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from bankml._engine import Engine
 from bankml.models import list_models
 from bankml.models.verify import published_for
-from oracle import seeded, texts, torch_graph, vocabularies
+from oracle import seeded, texts, vocabularies
 from oracle.reference import FAULTS, Fault, Reference
 from oracle.report import Row
 
@@ -21,12 +22,12 @@ Vectors = list[NDArray[np.float64]]
 Ids = list[list[int]]
 
 COSINE, DELTA = 0.999_999, 1e-5  # to float64 on the same weights: f32 rounding in another order
-LLAMA, LLAMA_QUANTISED = 0.9999, 0.999  # llama.cpp rounds activations to F16, or to 8 bits where weights are quantised
+LLAMA, LLAMA_QUANTISED = 0.9999, 0.99  # llama.cpp rounds activations to F16, or to 8 bits where weights are quantised
 PUBLISHED = 0.999_99
 DIFFERENT = 0.5  # seeded models: no two texts may look alike
 LENGTHS = (2, 15, 64, 65, 512)
 FULL_LENGTHS = (2, 15, 64, 65, 512, 513, 2_049, 8_192)
-TINY_HIDDEN, TINY_FFN = 128, 256
+TINY_HIDDEN, TINY_FFN = 256, 512
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,11 @@ def builtin(name: str, path: Path) -> list[Row]:
     ids = real_ids(path)
     what = f"{name}, {len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens"
     ours = encode_ids(path, ids)
-    rows = [_reference_row(what, ours, Reference(path).encode_ids(ids)), _llama_row(what, path, ids)]
-    if torch_graph.available():
-        found = distance(ours, torch_graph.encode_ids(path, ids))
-        return [*rows, Row(what, "PyTorch f32", str(found), CLOSE, found.close)]
-    return [*rows, Row(what, "PyTorch f32", "skipped: PyTorch is not installed", CLOSE, True)]
+    return [
+        _reference_row(what, ours, Reference(path).encode_ids(ids)),
+        _llama_row(what, path, ids),
+        _torch_row(what, path, ours, ids),
+    ]
 
 
 def tiny() -> list[Row]:
@@ -144,7 +145,7 @@ def published() -> list[Row]:
 def faults(minilm: Path, e5: Path) -> list[Row]:
     """Every fault, planted in the reference: the comparison must fail, in both built-ins and in two-layer models."""
     with TemporaryDirectory() as folder:
-        subjects = [(minilm, real_ids(minilm)), (e5, real_ids(e5))]
+        subjects = [(path, real_ids(path)[::5]) for path in (minilm, e5)]
         for pooling in get_args(seeded.Pooling):
             subjects.append(tiny_model(Path(folder) / f"{pooling}.gguf", "F16", pooling, "wordpiece"))
         return [_fault_row(fault, subjects) for fault in FAULTS]
@@ -188,6 +189,15 @@ def _llama_row(what: str, path: Path, ids: Ids) -> Row:
 def _llama_figures(what: str, ours: Vectors, theirs: Vectors, limit: float) -> Row:
     found = distance(ours, theirs)
     return Row(what, "llama.cpp, gelu tanh", str(found), f"cosine ≥ {limit}", found.cosine >= limit)
+
+
+def _torch_row(what: str, path: Path, ours: Vectors, ids: Ids) -> Row:
+    if find_spec("torch") is None:
+        return Row(what, "PyTorch f32", "skipped: PyTorch is not installed", CLOSE, True)
+    from oracle import torch_graph
+
+    found = distance(ours, torch_graph.encode_ids(path, ids))
+    return Row(what, "PyTorch f32", str(found), CLOSE, found.close)
 
 
 def _alike_row(what: str, cosine: float) -> Row:

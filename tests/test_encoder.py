@@ -3,13 +3,17 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bankml
 from bankml._engine import backends
-from bankml.encoder import Encoder
+from bankml.encoder import Encoder, chosen
+from bankml.errors import ModelError
+from bankml.models import Choice
+from oracle import seeded
 
 TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "a" * 3000, "one two three"]
 LONG = "the quick brown fox jumps over the lazy dog " * 200  # above 512 tokens
@@ -168,3 +172,10 @@ def test_load_by_name_and_by_path(minilm, encoder):
     for name in ("all-minilm", str(minilm)):
         with bankml.load(name) as loaded:
             assert loaded.encode(TEXTS[:1]).tobytes() == expected
+
+
+def test_bge_m3_has_1024_dimensions_and_nothing_else_is_held_to_that(tmp_path: Path) -> None:
+    path = seeded.tiny(tmp_path / "model.gguf", pooling="cls")
+    with pytest.raises(ModelError, match=r"bge-m3:latest has 64 dimensions, bge-m3 has 1024"):
+        chosen(Choice("bge-m3:latest", "ollama", path, "as asked"))
+    assert chosen(Choice("mxbai-embed-large:latest", "ollama", path, "as asked")).dims == 64

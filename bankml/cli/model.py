@@ -21,6 +21,6 @@ def choose(name: str | None) -> "Choice":
 def load(name: str | None) -> "Encoder":
     """The encoder of `choose(name)`."""
     choice = choose(name)
-    from bankml.encoder import Encoder
+    from bankml.encoder import chosen
 
-    return Encoder(choice.path, name=choice.name)
+    return chosen(choice)

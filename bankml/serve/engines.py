@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bankml.encoder import Encoder
+from bankml.encoder import Encoder, chosen
 from bankml.errors import InputError
 from bankml.models import Choice
 from bankml.serve.durations import FOREVER
@@ -69,7 +69,7 @@ class Engines:
 
     def _load(self, choice: Choice) -> Encoder:
         threads, backend = self._options
-        encoder = Encoder(choice.path, threads, backend, name=choice.name)
+        encoder = chosen(choice, threads=threads, backend=backend)
         if encoder.pooling == "none":
             encoder.close()
             raise InputError(f"{choice.name} gives a vector per token, not per text; serve a model with a pooling type")
