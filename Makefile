@@ -24,7 +24,7 @@ test: $(VENV)/.built $(VENV)/.test test-cpp
 
 test-cpp: build/cpp/.built
 	build/cpp/bankml_tests
-	for fuzz in build/cpp/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}; done
+	for fuzz in build/cpp/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}/* || exit 1; done
 
 oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
 	$(BIN)/python -m oracle
@@ -42,7 +42,7 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check
 	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build build/asan
 	build/asan/bankml_tests
-	for fuzz in build/asan/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}; done
+	for fuzz in build/asan/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}/* || exit 1; done
 	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=thread >/dev/null
 	$(BIN)/cmake --build build/tsan
 	build/tsan/bankml_tests

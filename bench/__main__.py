@@ -26,7 +26,7 @@ def main(arguments: Sequence[str]) -> int:
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     file = results / f"speed-{datetime.datetime.now():%Y%m%d-%H%M%S}.json"
-    options = ["--benchmark-only", "--benchmark-quiet", f"--benchmark-json={file}"]
+    options = ["--benchmark-only", "--benchmark-quiet", "-o", "timeout=0", f"--benchmark-json={file}"]
     status = pytest.main(["-p", "no:cacheprovider", str(HERE), *options, *arguments])
     if file.is_file() and file.stat().st_size:
         run = json.loads(file.read_text(encoding="utf-8"))

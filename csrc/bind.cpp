@@ -113,16 +113,22 @@ Options options_of(int threads, const std::string& backend, const std::string& g
   return options;
 }
 
-// Copies the results into arrays that numpy owns.
-py::tuple arrays(const Embeddings& e) {
+// A vector's memory as a numpy array, without a copy: 100,000 texts of bge-m3 are 400 MB.
+py::array_t<float> adopt(std::vector<float> values, py::ssize_t rows, py::ssize_t columns) {
+  auto owned = std::make_unique<std::vector<float>>(std::move(values));
+  const float* data = owned->data();
+  const py::capsule owner(owned.release(), [](void* pointer) { delete static_cast<std::vector<float>*>(pointer); });
+  return py::array_t<float>({rows, columns}, data, owner);
+}
+
+py::tuple arrays(Embeddings e) {
   const auto dims = static_cast<py::ssize_t>(e.dims), texts = static_cast<py::ssize_t>(e.tokens.size());
-  py::array_t<float> vectors({static_cast<py::ssize_t>(e.vectors.size()) / dims, dims});
+  const auto rows = static_cast<py::ssize_t>(e.vectors.size()) / dims;
   py::array_t<int32_t> tokens(texts);
   py::array_t<bool> truncated(texts);
-  if (!e.vectors.empty()) std::memcpy(vectors.mutable_data(), e.vectors.data(), e.vectors.size() * sizeof(float));
   std::copy(e.tokens.begin(), e.tokens.end(), tokens.mutable_data());
   std::copy(e.truncated.begin(), e.truncated.end(), truncated.mutable_data());
-  return py::make_tuple(vectors, tokens, truncated);
+  return py::make_tuple(adopt(std::move(e.vectors), rows, dims), tokens, truncated);
 }
 
 // The engine with the right to let go of it: calls in flight keep it alive.
@@ -175,7 +181,7 @@ py::tuple interruptible(std::function<bool()> cancelled, EncodeOptions& options,
       const py::gil_scoped_release release;
       out = encode();
     }
-    return arrays(out);
+    return arrays(std::move(out));
   } catch (const Error&) {
     interrupt.rethrow();
     throw;

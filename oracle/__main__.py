@@ -1,4 +1,4 @@
-"""Every comparison, live: python -m oracle [--quick] [--only PART …]. Exit status 1 when one is beyond its tolerance."""
+"""Every comparison, live: python -m oracle [--quick] [--only PART …]. Exit status 1 when a tolerance is exceeded."""
 
 import argparse
 import sys

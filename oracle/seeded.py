@@ -3,6 +3,7 @@
 Weights are scaled so that different texts get clearly different vectors; a check against a constant proves nothing.
 """
 
+import math
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ DType = Literal["F32", "F16", "Q8_0", "Q4_0"]
 Pooling = Literal["mean", "cls", "last", "none"]
 Floats = NDArray[np.float32]
 
+CHUNK = 1 << 20  # numbers at a time
 BLOCK, BLOCK_BYTES = 32, {"Q8_0": 34, "Q4_0": 18}
 
 # Standard deviation of what each tensor adds, beside a residual stream of 1. Anything that all texts share (type row,
@@ -70,7 +72,7 @@ def tiny(
 
 def bge_m3_shape(path: Path | None = None) -> Path:
     """The file of bge-m3's shape (F16, 1.16 GB, CLS, XLM-R's vocabulary), made once: in the cache or at `path`."""
-    recipe = zlib.crc32(repr((BGE_M3, POSITION, TYPE, BIAS, NORM, SCALE, MIXING_DEEP)).encode())
+    recipe = zlib.crc32(repr((2, BGE_M3, POSITION, TYPE, BIAS, NORM, SCALE, MIXING_DEEP)).encode())
     path = path or cache.folder() / f"bge-m3-shape-f16-{recipe:08x}.gguf"  # other scales make another file
     if not path.is_file():
         with atomic.lock(path.with_name(f".{path.name}.lock")), atomic.replacement(path) as temporary:
@@ -100,11 +102,12 @@ def make(path: Path, shape: Shape, vocabulary: str | Vocabulary, dtype: DType, p
 
 def token_ids(vocabulary: Vocabulary, lengths: Sequence[int], seed: int = 0) -> list[list[int]]:
     """A text of each length, as ids with the special tokens; like real texts they repeat their words."""
-    generator = np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(b"texts")]))
+    philox = np.random.Philox(key=[seed, zlib.crc32(b"texts")])
     texts = []
     for length in lengths:
-        words = generator.integers(vocabulary.first_text, vocabulary.size - 1, max(1, length // 4))
-        body = generator.choice(words, length - 2)
+        span = vocabulary.size - 1 - vocabulary.first_text
+        words = vocabulary.first_text + philox.random_raw(max(1, length // 4)) % span
+        body = words[philox.random_raw(length - 2) % len(words)]
         texts.append([vocabulary.opening, *map(int, body), vocabulary.closing])
     return texts
 
@@ -154,11 +157,23 @@ def _stored(load: Callable[[], Floats], dtype: DType) -> NDArray[Any]:
 
 
 def _normal(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> Floats:
-    generator = np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(name.encode())]))
-    values = generator.standard_normal(shape, dtype=np.float32)
+    values = _bell(math.prod(shape), name, seed).reshape(shape)
     values *= np.float32(deviation)
     if "ffn_down" in name and len(shape) == 2:
-        values -= values.mean(
-            axis=1, keepdims=True
-        )  # GELU's mean is positive: without this every text gets the same push
+        values -= values.mean(axis=1, keepdims=True)  # GELU's mean is positive: it would push every text the same way
+    return values
+
+
+def _bell(count: int, name: str, seed: int) -> Floats:
+    """Nearly normal numbers, mean 0 and deviation 1: sums of four 16-bit numbers.
+
+    They come from Philox's raw bits, which numpy never changes, unlike its distributions.
+    """
+    philox = np.random.Philox(key=[seed, zlib.crc32(name.encode())])
+    values = np.empty(count, dtype=np.float32)
+    for start in range(0, count, CHUNK):
+        part = values[start : start + CHUNK]
+        part[:] = philox.random_raw(len(part)).view(np.uint16).reshape(-1, 4).sum(axis=1, dtype=np.uint32)
+    values -= np.float32(2 * 65535)
+    values /= np.float32(math.sqrt(4 * (65536**2 - 1) / 12))
     return values

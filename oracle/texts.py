@@ -11,8 +11,8 @@ from oracle.random_texts import random_texts
 
 RANDOM, SEED = 6_000, 20_260
 LANGUAGES = ("en", "de", "fr", "it", "ja", "ko", "nl", "pt", "ru", "zh-cn")
-SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|(?<=[。！？])")
-BLOCKS = frozenset("p h1 h2 h3 h4 h5 li dt dd td th pre title div".split())
+SENTENCE_END = re.compile("(?<=[.!?:;])\\s+|(?<=[\u3002\uff01\uff1f])")
+BLOCKS = frozenset(["p", "h1", "h2", "h3", "h4", "h5", "li", "dt", "dd", "td", "th", "pre", "title", "div"])
 
 # What XLM-R's character map does to single characters and short sequences, each inside a word and alone; marks and
 # syllables on which tokenizers differ; words too long for BERT; text that looks like special tokens.
@@ -20,7 +20,7 @@ HARD = [
     *"\t\n\f\r\u00a0\u3000\u2581\u200b\u200c\u200d\u200e\u200f\u2028\u2029\ufeff\ufffd",
     *(chr(c) for c in (*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F)),
     *"\0\u0085\u00ad\u2060\u180e\ufe0f\uff5e\u301c😀",
-    *"ﬁＡ①½㎏™…\u00a8\ufdfa",  # noqa: RUF001
+    *"ﬁ\uff21①½㎏™…\u00a8\ufdfa",
     *("e\u0301", "か\u3099", "\u1100\u1161", "\u0627\u0653", "\u1e9b\u0323", "o\u0302\u0323", "プ", "フ\u309a", "ｶﾞ"),
     *("한국어를 합니다", "각", "हिन्दी में", "தமிழ்", "ทดสอบ", "Hokkaidō", "İstanbul", "ẞtraße ΣΊΣΥΦΟΣ"),
     *("a" * 99, "a" * 100, "a" * 101, "é" * 100, "漢" * 120, "x" * 5_000),
@@ -43,10 +43,13 @@ def random() -> list[str]:
 
 def sentences(language: str) -> list[str]:
     """The Debian FAQ's sentences in a language, without repetitions; the package is downloaded the first time."""
-    folder = _faq(language)
-    pages = sorted(path for path in folder.rglob(f"*.{language}.html") if path.is_file())
-    found = [sentence for page in pages for sentence in _split(page.read_text(encoding="utf-8"))]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(sentence for page in pages(language) for sentence in _split(page)))
+
+
+def pages(language: str) -> list[str]:
+    """The Debian FAQ's HTML pages in a language; the package is downloaded the first time."""
+    found = sorted(path for path in _faq(language).rglob(f"*.{language}.html") if path.is_file())
+    return [page.read_text(encoding="utf-8") for page in found]
 
 
 def every() -> dict[str, list[str]]:

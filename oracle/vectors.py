@@ -38,7 +38,7 @@ class Distance:
     delta: float
 
     def __str__(self) -> str:
-        return f"1 − cosine {max(0.0, 1 - self.cosine):.1e}, max |Δ| {self.delta:.1e}"
+        return f"1 - cosine {max(0.0, 1 - self.cosine):.1e}, max |Δ| {self.delta:.1e}"
 
     @property
     def close(self) -> bool:
@@ -51,7 +51,11 @@ CLOSE = f"cosine ≥ {COSINE}, max |Δ| ≤ {DELTA:.0e}"
 
 def distance(ours: Vectors, theirs: Vectors) -> Distance:
     """Over all vectors; rows that one side lacks do not count."""
-    pairs = [pair for a, b in zip(ours, theirs, strict=True) for pair in zip(np.atleast_2d(a), np.atleast_2d(b))]
+    pairs = [
+        pair
+        for a, b in zip(ours, theirs, strict=True)
+        for pair in zip(np.atleast_2d(a), np.atleast_2d(b), strict=False)
+    ]
     cosines = [float(a @ b / np.linalg.norm(a) / np.linalg.norm(b)) for a, b in pairs]
     return Distance(min(cosines), max(float(np.abs(a - b).max()) for a, b in pairs))
 
@@ -102,7 +106,7 @@ def _tiny(folder: Path, dtype: seeded.DType) -> list[Row]:
         tanhs += encode_ids(path, ids, "tanh")
         llamas += _llama(path, ids)
         alike = max(alike, largest_cosine(found))
-    what = f"2 layers, {dtype}, 4 poolings × 2 vocabularies, {LENGTHS} tokens"
+    what = f"2 layers, {dtype}, 4 poolings, 2 vocabularies, {LENGTHS} tokens"
     limit = LLAMA if dtype.startswith("F") else LLAMA_QUANTISED
     return [_reference_row(what, ours, references), _llama_figures(what, tanhs, llamas, limit), _alike_row(what, alike)]
 
@@ -137,7 +141,7 @@ def published() -> list[Row]:
             cosine = float(ours @ stated.vector / np.linalg.norm(ours) / np.linalg.norm(stated.vector))
             what = f"{choice.name}, {stated.text!r}"
             rows.append(
-                Row(what, "published", f"1 − cosine {1 - cosine:.1e}", f"cosine ≥ {PUBLISHED}", cosine >= PUBLISHED)
+                Row(what, "published", f"1 - cosine {1 - cosine:.1e}", f"cosine ≥ {PUBLISHED}", cosine >= PUBLISHED)
             )
     return rows
 

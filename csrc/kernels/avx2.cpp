@@ -221,9 +221,10 @@ struct Sums<0> {
   void store(float*, size_t) const {}
 };
 
-// R rows × 16 outputs over k inputs; value i of row r stands at a[r·kRowStride + i·kStep].
+// R rows × 16 outputs over k inputs; value i of row r stands at a[r·kRowStride + i·kStep]. Not inlined: inside a larger function gcc
+// writes the accumulators to memory after every input.
 template <int R, int kRowStride, int kStep>
-inline void tile(const float* a, const float* panel, int k, bool resume, float* y, size_t ldy) {
+[[gnu::noinline]] void tile(const float* a, const float* panel, int k, bool resume, float* y, size_t ldy) {
   Sums<R> sums;
   if (resume) {
     sums.load(y, ldy);
