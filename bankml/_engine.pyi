@@ -16,7 +16,7 @@ def default_threads() -> int:
     """One per usable physical core: affinity, cgroup quota and SMT siblings counted."""
 
 def dequantize(type: int, blocks: bytes) -> NDArray[np.float32]:
-    """Whole blocks of a ggml tensor type, by its id → float32 values. Raises InputError for a type bankml does not run."""
+    """Whole blocks of a ggml tensor type, by its id → float32 values. InputError for a type bankml does not run."""
 
 class GGUF:
     """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
@@ -39,18 +39,30 @@ class Engine:
         pooling: Literal["", "none", "mean", "cls", "last"] = "",
         pass_tokens: int = 1024,
     ) -> None: ...
-    arch: str
-    name: str
-    dims: int
-    layers: int
-    heads: int
-    ffn: int
-    vocabulary_size: int
-    context_length: int
-    pooling: str
-    backend: str
-    threads: int
-    warnings: list[str]
+    @property
+    def arch(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def dims(self) -> int: ...
+    @property
+    def layers(self) -> int: ...
+    @property
+    def heads(self) -> int: ...
+    @property
+    def ffn(self) -> int: ...
+    @property
+    def vocabulary_size(self) -> int: ...
+    @property
+    def context_length(self) -> int: ...
+    @property
+    def pooling(self) -> str: ...
+    @property
+    def backend(self) -> str: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]: ...
     @property
     def metadata(self) -> dict[str, Any]: ...
     @property
@@ -68,7 +80,7 @@ class Engine:
         parse_special: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.bool_]]:
-        """Vectors (rows, dims), tokens (n,), truncated (n,). Releases the GIL; Ctrl-C and `cancelled` are seen between layers."""
+        """Vectors (rows, dims), tokens (n,), truncated (n,). Releases the GIL; sees Ctrl-C and `cancelled`."""
     def encode_ids(
         self,
         ids: Sequence[Sequence[int]],

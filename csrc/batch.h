@@ -7,8 +7,8 @@
 namespace bankml {
 
 struct Batch {
-  std::vector<int32_t> ids;        // (tokens)
-  std::vector<int> starts = {0};   // (texts + 1): text i is ids[starts[i]] … ids[starts[i + 1] − 1]
+  std::vector<int32_t> ids;       // (tokens)
+  std::vector<int> starts = {0};  // (texts + 1): text i is ids[starts[i]] … ids[starts[i + 1] − 1]
 
   int tokens() const { return static_cast<int>(ids.size()); }
   int texts() const { return static_cast<int>(starts.size()) - 1; }

@@ -1,4 +1,5 @@
-// Python's view of the engine: convert, release the GIL, translate errors; nothing else. The stub is bankml/_engine.pyi.
+// Python's view of the engine: convert, release the GIL, translate errors; nothing else. The stub is
+// bankml/_engine.pyi.
 
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
@@ -23,9 +24,11 @@ namespace {
 constexpr uint64_t kShownElements = 64;  // longer metadata arrays are given as None
 constexpr const char* kPoolingNames[] = {"none", "mean", "cls", "last"};
 
-// A str's UTF-8, valid while the object and `held` live; lone surrogates come as their three bytes, which the tokenizer reads as U+FFFD.
+// A str's UTF-8, valid while the object and `held` live; lone surrogates come as their three bytes, which the tokenizer
+// reads as U+FFFD.
 std::string_view utf8_of(py::handle text, std::vector<py::object>& held) {
-  if (!PyUnicode_Check(text.ptr())) throw py::type_error("texts must be str, not " + std::string(Py_TYPE(text.ptr())->tp_name));
+  if (!PyUnicode_Check(text.ptr()))
+    throw py::type_error("texts must be str, not " + std::string(Py_TYPE(text.ptr())->tp_name));
   Py_ssize_t size = 0;
   if (const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size)) return {bytes, static_cast<size_t>(size)};
   PyErr_Clear();
@@ -47,18 +50,30 @@ py::object element(gguf::ValueType type, const uint8_t*& data) {
   using gguf::ValueType;
   const uint8_t* at = data;
   switch (type) {
-    case ValueType::u8: return data += 1, py::int_(number<uint8_t>(at));
-    case ValueType::i8: return data += 1, py::int_(number<int8_t>(at));
-    case ValueType::u16: return data += 2, py::int_(number<uint16_t>(at));
-    case ValueType::i16: return data += 2, py::int_(number<int16_t>(at));
-    case ValueType::u32: return data += 4, py::int_(number<uint32_t>(at));
-    case ValueType::i32: return data += 4, py::int_(number<int32_t>(at));
-    case ValueType::f32: return data += 4, py::float_(number<float>(at));
-    case ValueType::boolean: return data += 1, py::bool_(*at != 0);
-    case ValueType::u64: return data += 8, py::int_(number<uint64_t>(at));
-    case ValueType::i64: return data += 8, py::int_(number<int64_t>(at));
-    case ValueType::f64: return data += 8, py::float_(number<double>(at));
-    case ValueType::array: break;
+    case ValueType::u8:
+      return data += 1, py::int_(number<uint8_t>(at));
+    case ValueType::i8:
+      return data += 1, py::int_(number<int8_t>(at));
+    case ValueType::u16:
+      return data += 2, py::int_(number<uint16_t>(at));
+    case ValueType::i16:
+      return data += 2, py::int_(number<int16_t>(at));
+    case ValueType::u32:
+      return data += 4, py::int_(number<uint32_t>(at));
+    case ValueType::i32:
+      return data += 4, py::int_(number<int32_t>(at));
+    case ValueType::f32:
+      return data += 4, py::float_(number<float>(at));
+    case ValueType::boolean:
+      return data += 1, py::bool_(*at != 0);
+    case ValueType::u64:
+      return data += 8, py::int_(number<uint64_t>(at));
+    case ValueType::i64:
+      return data += 8, py::int_(number<int64_t>(at));
+    case ValueType::f64:
+      return data += 8, py::float_(number<double>(at));
+    case ValueType::array:
+      break;
     case ValueType::string: {
       const auto length = static_cast<Py_ssize_t>(number<uint64_t>(at));
       data += 8 + length;
@@ -83,7 +98,8 @@ py::dict metadata(const gguf::File& file) {
   file.check_intact();
   py::dict out;
   for (const std::string& key : file.keys()) {
-    const py::object name = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(key.data(), static_cast<Py_ssize_t>(key.size()), "replace"));
+    const py::object name = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(key.data(), static_cast<Py_ssize_t>(key.size()), "replace"));
     out[name] = python_value(*file.find(key));
   }
   return out;
@@ -92,13 +108,16 @@ py::dict metadata(const gguf::File& file) {
 py::list tensors(const gguf::File& file) {
   py::list out;
   for (const gguf::Tensor& t : file.tensors()) {
-    const py::str name = py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(t.name.data(), static_cast<Py_ssize_t>(t.name.size()), "replace"));
-    out.append(py::dict("name"_a = name, "type"_a = info(t.type).name, "shape"_a = std::vector<int64_t>(t.ne, t.ne + t.n_dims), "bytes"_a = t.bytes));
+    const py::str name = py::reinterpret_steal<py::str>(
+        PyUnicode_DecodeUTF8(t.name.data(), static_cast<Py_ssize_t>(t.name.size()), "replace"));
+    out.append(py::dict("name"_a = name, "type"_a = info(t.type).name,
+                        "shape"_a = std::vector<int64_t>(t.ne, t.ne + t.n_dims), "bytes"_a = t.bytes));
   }
   return out;
 }
 
-Options options_of(int threads, const std::string& backend, const std::string& gelu, const std::string& pooling, int pass_tokens) {
+Options options_of(int threads, const std::string& backend, const std::string& gelu, const std::string& pooling,
+                   int pass_tokens) {
   Options options;
   options.threads = threads;
   options.backend = backend;
@@ -148,7 +167,8 @@ class Handle {
   std::shared_ptr<Engine> engine_;
 };
 
-// Asks Python, between layers, whether Ctrl-C was pressed or the caller gave up. What Python raised there is raised again by `rethrow`.
+// Asks Python, between layers, whether Ctrl-C was pressed or the caller gave up. What Python raised there is raised
+// again by `rethrow`.
 class Interrupt {
  public:
   explicit Interrupt(std::function<bool()> cancelled) : cancelled_(std::move(cancelled)) {}
@@ -188,8 +208,8 @@ py::tuple interruptible(std::function<bool()> cancelled, EncodeOptions& options,
   }
 }
 
-py::tuple encode(const Handle& handle, const py::sequence& texts, bool normalize, bool truncate, int dimensions, int max_tokens,
-                 bool parse_special, std::function<bool()> cancelled) {
+py::tuple encode(const Handle& handle, const py::sequence& texts, bool normalize, bool truncate, int dimensions,
+                 int max_tokens, bool parse_special, std::function<bool()> cancelled) {
   const auto engine = handle.get();
   std::vector<py::object> held;
   std::vector<std::string_view> views;
@@ -201,7 +221,8 @@ py::tuple encode(const Handle& handle, const py::sequence& texts, bool normalize
   return interruptible(std::move(cancelled), options, [&] { return engine->encode(views, options); });
 }
 
-py::tuple encode_ids(const Handle& handle, const std::vector<std::vector<int32_t>>& ids, bool normalize, bool truncate, int dimensions) {
+py::tuple encode_ids(const Handle& handle, const std::vector<std::vector<int32_t>>& ids, bool normalize, bool truncate,
+                     int dimensions) {
   const auto engine = handle.get();
   EncodeOptions options{normalize, truncate, dimensions, 0, false, {}};
   return interruptible({}, options, [&] { return engine->encode_ids(ids, options); });
@@ -242,7 +263,8 @@ void translate(std::exception_ptr pointer) {
     const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
     // The message may quote bytes of a path or a file that are not UTF-8.
     const char* what = error.what();
-    const py::object text = py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
+    const py::object text = py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
     PyErr_SetObject(type.ptr(), text.ptr());
   }
 }
@@ -250,11 +272,13 @@ void translate(std::exception_ptr pointer) {
 // Blocks of a tensor type, whole ones, → floats.
 py::array_t<float> dequantize(int type_id, const py::bytes& blocks) {
   const DTypeInfo* type = dtype_info(type_id);
-  if (type == nullptr) throw input_error("tensor type " + std::to_string(type_id) + " does not exist; see the GGUF format for the ids");
+  if (type == nullptr)
+    throw input_error("tensor type " + std::to_string(type_id) + " does not exist; see the GGUF format for the ids");
   if (type->widen == nullptr) throw input_error(std::string("tensor type ") + type->name + " is not supported yet");
   const std::string_view bytes = blocks;
   if (bytes.size() % type->block_bytes != 0) {
-    throw input_error(std::to_string(bytes.size()) + " bytes are not whole blocks of " + type->name + " (" + std::to_string(type->block_bytes) + " bytes each)");
+    throw input_error(std::to_string(bytes.size()) + " bytes are not whole blocks of " + type->name + " (" +
+                      std::to_string(type->block_bytes) + " bytes each)");
   }
   const size_t count = bytes.size() / type->block_bytes * type->block;
   py::array_t<float> out(static_cast<py::ssize_t>(count));
@@ -283,8 +307,10 @@ PYBIND11_MODULE(_engine, m) {
       .def_property_readonly("tensors", tensors);
 
   py::class_<Handle>(m, "Engine")
-      .def(py::init([](const std::string& path, int threads, const std::string& backend, const std::string& gelu, const std::string& pooling,
-                       int pass_tokens) { return std::make_unique<Handle>(path, options_of(threads, backend, gelu, pooling, pass_tokens)); }),
+      .def(py::init([](const std::string& path, int threads, const std::string& backend, const std::string& gelu,
+                       const std::string& pooling, int pass_tokens) {
+             return std::make_unique<Handle>(path, options_of(threads, backend, gelu, pooling, pass_tokens));
+           }),
            "path"_a, "threads"_a = 0, "backend"_a = "", "gelu"_a = "erf", "pooling"_a = "", "pass_tokens"_a = 1024)
       .def_property_readonly("arch", [](const Handle& h) { return h.get()->model().arch; })
       .def_property_readonly("name",
@@ -299,16 +325,18 @@ PYBIND11_MODULE(_engine, m) {
       .def_property_readonly("ffn", [](const Handle& h) { return h.get()->model().ffn; })
       .def_property_readonly("vocabulary_size", [](const Handle& h) { return h.get()->tokenizer().vocabulary_size(); })
       .def_property_readonly("context_length", [](const Handle& h) { return h.get()->model().context_length; })
-      .def_property_readonly("pooling", [](const Handle& h) { return kPoolingNames[static_cast<int>(h.get()->pooling())]; })
+      .def_property_readonly("pooling",
+                             [](const Handle& h) { return kPoolingNames[static_cast<int>(h.get()->pooling())]; })
       .def_property_readonly("backend", [](const Handle& h) { return h.get()->backend(); })
       .def_property_readonly("threads", [](const Handle& h) { return h.get()->threads(); })
       .def_property_readonly("warnings", [](const Handle& h) { return h.get()->warnings(); })
       .def_property_readonly("metadata", [](const Handle& h) { return metadata(h.get()->file()); })
       .def_property_readonly("tensors", [](const Handle& h) { return tensors(h.get()->file()); })
       .def("tokenize", tokenize, "text"_a, "parse_special"_a = false, "limit"_a = 0)
-      .def("piece", [](const Handle& h, int32_t id) { return py::bytes(h.get()->tokenizer().piece(id)); }, "id"_a)
-      .def("encode", encode, "texts"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0, "max_tokens"_a = 0,
-           "parse_special"_a = false, "cancelled"_a = nullptr)
+      .def(
+          "piece", [](const Handle& h, int32_t id) { return py::bytes(h.get()->tokenizer().piece(id)); }, "id"_a)
+      .def("encode", encode, "texts"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0,
+           "max_tokens"_a = 0, "parse_special"_a = false, "cancelled"_a = nullptr)
       .def("encode_ids", encode_ids, "ids"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0)
       .def("verify_finite", verify_finite, "progress"_a = py::none())
       .def("close", &Handle::close);

@@ -59,12 +59,14 @@ int physical_cores() {
   return std::max<int>(1, static_cast<int>(cores.size()));
 }
 
-// Cores' worth of quota in one cgroup directory; 0 when there is none. v2: cpu.max "200000 100000" or "max …"; v1: two files.
+// Cores' worth of quota in one cgroup directory; 0 when there is none. v2: cpu.max "200000 100000" or "max …"; v1: two
+// files.
 double quota_in(const std::string& directory) {
   double quota = 0, period = 0;
   std::istringstream v2(first_line(directory + "/cpu.max"));
   if (v2 >> quota >> period && period > 0) return quota / period;
-  std::istringstream v1(first_line(directory + "/cpu.cfs_quota_us") + " " + first_line(directory + "/cpu.cfs_period_us"));
+  std::istringstream v1(first_line(directory + "/cpu.cfs_quota_us") + " " +
+                        first_line(directory + "/cpu.cfs_period_us"));
   if (v1 >> quota >> period && quota > 0 && period > 0) return quota / period;
   return 0;
 }

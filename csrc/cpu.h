@@ -6,13 +6,14 @@
 namespace bankml {
 
 enum CpuFeature : uint32_t {
-  kAvx2 = 1,   // AVX2, FMA and F16C, with the OS saving ymm registers
+  kAvx2 = 1,  // AVX2, FMA and F16C, with the OS saving ymm registers
 };
 
 // Features usable in this process: CPUID, and XCR0 for the registers that the OS saves.
 uint32_t cpu_features();
 
-// Threads worth using: physical cores in the affinity mask (SMT siblings counted once), no more than the cgroup's CPU quota, at least 1.
+// Threads worth using: physical cores in the affinity mask (SMT siblings counted once), no more than the cgroup's CPU
+// quota, at least 1.
 int usable_cores();
 
 // Flushes denormals to zero while it lives (FTZ and DAZ on x86, FZ on ARM), then restores what was set before.

@@ -9,8 +9,8 @@ namespace bankml {
 enum class DType : int32_t { f32 = 0, f16 = 1, q4_0 = 2, q8_0 = 8 };
 
 struct DTypeInfo {
-  const char* name;     // as ggml spells it: "F16", "Q4_0"
-  int block;            // values a block; 0 = an id that no longer exists
+  const char* name;  // as ggml spells it: "F16", "Q4_0"
+  int block;         // values a block; 0 = an id that no longer exists
   int block_bytes;
   // `count` values (a multiple of the block) from blocks to floats; null: known, but not supported.
   void (*widen)(const uint8_t* blocks, float* out, size_t count);

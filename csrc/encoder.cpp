@@ -14,8 +14,8 @@ constexpr int kRowBlock = 512;  // rows whose queries, attention and FFN exist a
 }  // namespace
 
 size_t Workspace::bytes() const {
-  return sizeof(float) * (x.capacity() + k.capacity() + v.capacity() + q.capacity() + a.capacity() + f.capacity() + packed.capacity() +
-                          picked.capacity() + scratch.capacity());
+  return sizeof(float) * (x.capacity() + k.capacity() + v.capacity() + q.capacity() + a.capacity() + f.capacity() +
+                          packed.capacity() + picked.capacity() + scratch.capacity());
 }
 
 // A span of rows of one text: rows [first, first + count) of `x` attend to the keys of text `text`.
@@ -24,17 +24,19 @@ struct Span {
 };
 
 struct Pass::Rows {
-  float* x;                  // (count, hidden)
+  float* x;  // (count, hidden)
   int count;
-  std::vector<Span> spans;   // ascending, together all rows
+  std::vector<Span> spans;  // ascending, together all rows
 };
 
-Pass::Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch, Workspace& workspace)
+Pass::Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch,
+           Workspace& workspace)
     : model_(model), weights_(weights), settings_(settings), batch_(batch), ws_(workspace) {
   const Backend& backend = settings.backend;
   const size_t tokens = batch.tokens(), hidden = model.hidden;
   const int blocks = (batch.tokens() + kRowBlock - 1) / kRowBlock;
-  block_ = (batch.tokens() + blocks - 1) / blocks;  // even blocks: a last block of two rows would widen every weight for them alone
+  block_ = (batch.tokens() + blocks - 1) /
+           blocks;  // even blocks: a last block of two rows would widen every weight for them alone
   const size_t block = block_, scratch = std::max(panel_scratch(), attention_scratch(model.hidden / model.heads));
   for (auto* whole : {&ws_.x, &ws_.k, &ws_.v}) whole->resize(tokens * hidden);
   for (auto* part : {&ws_.q, &ws_.a}) part->resize(block * hidden);
@@ -94,7 +96,8 @@ void Pass::check_finite(const Crew& crew, const Layer& layer) const {
       }
     });
     if (finite) continue;
-    throw model_error(weights_.file.path() + ": tensor " + linear->name + " holds a value that is not finite; fetch the model again");
+    throw model_error(weights_.file.path() + ": tensor " + linear->name +
+                      " holds a value that is not finite; fetch the model again");
   }
   layer.checked = true;
 }
@@ -130,7 +133,8 @@ void Pass::keys_and_values(const Crew& crew, const Layer& layer) {
 
 Pass::Rows Pass::all_rows() {
   Rows rows{ws_.x.data(), batch_.tokens(), {}};
-  for (int text = 0; text < batch_.texts(); ++text) rows.spans.push_back({batch_.starts[text], batch_.length(text), text});
+  for (int text = 0; text < batch_.texts(); ++text)
+    rows.spans.push_back({batch_.starts[text], batch_.length(text), text});
   return rows;
 }
 
@@ -188,8 +192,17 @@ void Pass::attend(const Crew& crew, const Rows& rows, int first, int count) {
       const Span& piece = pieces[item / model_.heads];
       const size_t column = item % model_.heads * dim;
       const size_t at = piece.first * hidden + column, key = batch_.starts[piece.text] * hidden + column;
-      const Attention task{ws_.q.data() + at, hidden, piece.count, ws_.k.data() + key, ws_.v.data() + key, hidden,
-                           batch_.length(piece.text), dim, scale, ws_.a.data() + at, hidden};
+      const Attention task{ws_.q.data() + at,
+                           hidden,
+                           piece.count,
+                           ws_.k.data() + key,
+                           ws_.v.data() + key,
+                           hidden,
+                           batch_.length(piece.text),
+                           dim,
+                           scale,
+                           ws_.a.data() + at,
+                           hidden};
       crew.backend.attend(task, crew.of(thread));
     }
   });

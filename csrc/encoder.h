@@ -12,12 +12,12 @@ namespace bankml {
 
 // Buffers of one pass, reused by the next one.
 struct Workspace {
-  std::vector<float> x, k, v;         // (tokens, hidden), whole
-  std::vector<float> q, a;            // (block, hidden)
-  std::vector<float> f;               // (block, ffn)
-  std::vector<float> packed;          // (block up to a tile, max(hidden, ffn))
-  std::vector<float> picked;          // (texts, hidden): the rows that pooling needs, in the last layer
-  std::vector<float> scratch;         // (threads, panels or attention tiles)
+  std::vector<float> x, k, v;  // (tokens, hidden), whole
+  std::vector<float> q, a;     // (block, hidden)
+  std::vector<float> f;        // (block, ffn)
+  std::vector<float> packed;   // (block up to a tile, max(hidden, ffn))
+  std::vector<float> picked;   // (texts, hidden): the rows that pooling needs, in the last layer
+  std::vector<float> scratch;  // (threads, panels or attention tiles)
   size_t bytes() const;
 };
 
@@ -39,7 +39,7 @@ class Pass {
   void pool(float* out) const;
 
  private:
-  struct Rows;   // rows that a step works on, and which keys each attends to
+  struct Rows;  // rows that a step works on, and which keys each attends to
 
   void embed(const Crew& crew);
   void check_finite(const Crew& crew, const Layer& layer) const;

@@ -19,13 +19,15 @@ namespace bankml {
 namespace {
 
 constexpr auto kCancelCheck = std::chrono::milliseconds(50);
-constexpr size_t kIdleWorkspace = size_t{64} << 20;  // a larger one (a text of thousands of tokens) is given back to the system
+constexpr size_t kIdleWorkspace = size_t{64}
+                                  << 20;  // a larger one (a text of thousands of tokens) is given back to the system
 
 constexpr int kMaxThreads = 1024;
 
 int threads_for(int wanted) {
   if (wanted < 0 || wanted > kMaxThreads) {
-    throw input_error("threads is " + std::to_string(wanted) + ", 0 (one per usable core) to " + std::to_string(kMaxThreads) + " is possible");
+    throw input_error("threads is " + std::to_string(wanted) + ", 0 (one per usable core) to " +
+                      std::to_string(kMaxThreads) + " is possible");
   }
   return wanted == 0 ? usable_cores() : wanted;
 }
@@ -67,8 +69,9 @@ struct Engine::Impl {
                  options.pooling.value_or(model.pooling)},
         pass_tokens(std::max(1, options.pass_tokens)) {
     if (tokenizer->vocabulary_size() > weights.token_table.rows.n) {
-      throw model_error(path + ": tensor token_embd.weight has " + std::to_string(weights.token_table.rows.n) + " rows for a vocabulary of " +
-                        std::to_string(tokenizer->vocabulary_size()) + "; convert the model again");
+      throw model_error(path + ": tensor token_embd.weight has " + std::to_string(weights.token_table.rows.n) +
+                        " rows for a vocabulary of " + std::to_string(tokenizer->vocabulary_size()) +
+                        "; convert the model again");
     }
     file.release_metadata();
 #if defined(__GLIBC__)
@@ -123,7 +126,8 @@ void Engine::Impl::run(const Batch& batch, const EncodeOptions& options, Cancell
 void Engine::Impl::append_rows(const float* rows, int count, const EncodeOptions& options, Embeddings& out) const {
   for (int i = 0; i < count; ++i, rows += model.hidden) {
     if (!std::all_of(rows, rows + model.hidden, [](float value) { return std::isfinite(value); })) {
-      throw model_error(file.path() + ": its weights are too large for f32, a vector overflowed; fetch the model again");
+      throw model_error(file.path() +
+                        ": its weights are too large for f32, a vector overflowed; fetch the model again");
     }
     out.vectors.insert(out.vectors.end(), rows, rows + out.dims);
     if (options.normalize) normalise_row(out.vectors.data() + out.vectors.size() - out.dims, out.dims);
@@ -148,14 +152,16 @@ std::vector<std::string> Engine::warnings() const {
 namespace {
 
 // The text's ids, cut to the limit, or an error when they may not be cut.
-Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, int limit, const EncodeOptions& options) {
+Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, int limit,
+               const EncodeOptions& options) {
   Tokens tokens = tokenizer.tokenize(text, {static_cast<size_t>(limit), options.parse_special});
   if (tokens.truncated && !options.truncate) {
     throw input_error("text " + std::to_string(index) + " has more than " + std::to_string(limit) +
                       " tokens, the most this model takes; shorten it or allow truncation");
   }
   if (tokens.ids.empty()) {
-    throw input_error("text " + std::to_string(index) + " has no tokens in this model's vocabulary, which adds no special ones; give it words");
+    throw input_error("text " + std::to_string(index) +
+                      " has no tokens in this model's vocabulary, which adds no special ones; give it words");
   }
   return tokens;
 }
@@ -163,12 +169,13 @@ Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, 
 void check_ids(const std::vector<int32_t>& ids, size_t index, int vocabulary, int limit) {
   if (ids.empty()) throw input_error("text " + std::to_string(index) + " has no token ids; give at least one");
   if (ids.size() > static_cast<size_t>(limit)) {
-    throw input_error("text " + std::to_string(index) + " has " + std::to_string(ids.size()) + " token ids, the model takes " + std::to_string(limit));
+    throw input_error("text " + std::to_string(index) + " has " + std::to_string(ids.size()) +
+                      " token ids, the model takes " + std::to_string(limit));
   }
   for (const int32_t id : ids) {
     if (id < 0 || id >= vocabulary) {
-      throw input_error("text " + std::to_string(index) + " has the token id " + std::to_string(id) + ", the vocabulary has " +
-                        std::to_string(vocabulary));
+      throw input_error("text " + std::to_string(index) + " has the token id " + std::to_string(id) +
+                        ", the vocabulary has " + std::to_string(vocabulary));
     }
   }
 }
@@ -202,12 +209,16 @@ Embeddings Engine::encode_all(size_t count, const EncodeOptions& options, const 
 Embeddings Engine::encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
   const int context = impl_->model.context_length;
   const int limit = options.max_tokens > 0 ? std::min(options.max_tokens, context) : context;
-  if (limit < 3) throw input_error("max_tokens is " + std::to_string(limit) + ", at least 3 are needed for one token between two special ones");
-  return encode_all(texts.size(), options, [&](size_t i) { return limited(*impl_->tokenizer, texts[i], i, limit, options); });
+  if (limit < 3)
+    throw input_error("max_tokens is " + std::to_string(limit) +
+                      ", at least 3 are needed for one token between two special ones");
+  return encode_all(texts.size(), options,
+                    [&](size_t i) { return limited(*impl_->tokenizer, texts[i], i, limit, options); });
 }
 
 Embeddings Engine::encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const {
-  for (size_t i = 0; i < ids.size(); ++i) check_ids(ids[i], i, impl_->tokenizer->vocabulary_size(), impl_->model.context_length);
+  for (size_t i = 0; i < ids.size(); ++i)
+    check_ids(ids[i], i, impl_->tokenizer->vocabulary_size(), impl_->model.context_length);
   return encode_all(ids.size(), options, [&](size_t i) { return Tokens{ids[i], false}; });
 }
 
@@ -224,7 +235,8 @@ void Engine::verify_finite(const std::function<void(uint64_t, uint64_t)>& progre
       bytes.resize(std::min<uint64_t>(step, tensor.bytes - at));
       file.read(tensor.offset + at, bytes.size(), bytes.data());
       if (type.finite != nullptr && !type.finite(bytes.data(), bytes.size() / type.block_bytes * type.block)) {
-        throw model_error(file.path() + ": tensor " + tensor.name + " holds a value that is not finite; fetch the model again");
+        throw model_error(file.path() + ": tensor " + tensor.name +
+                          " holds a value that is not finite; fetch the model again");
       }
       done += bytes.size();
       if (progress) progress(done, total);

@@ -17,30 +17,30 @@ enum class Pooling { none, mean, cls, last };
 enum class Gelu { erf, tanh };
 
 struct Options {
-  int threads = 0;                  // 0: one per usable physical core
-  std::string backend;              // "": the best one this CPU and OS allow
+  int threads = 0;      // 0: one per usable physical core
+  std::string backend;  // "": the best one this CPU and OS allow
   Gelu gelu = Gelu::erf;
-  std::optional<Pooling> pooling;   // overrides the file's
-  int pass_tokens = 1024;           // token budget of one pass; a longer text runs alone
+  std::optional<Pooling> pooling;  // overrides the file's
+  int pass_tokens = 1024;          // token budget of one pass; a longer text runs alone
 };
 
 struct EncodeOptions {
   bool normalize = true;
-  bool truncate = true;             // false: a text above context_length is an input_error that gives both counts
-  int dimensions = 0;               // 0 < d < dims: cut, then normalise
-  int max_tokens = 0;               // 0: the model's context length
+  bool truncate = true;  // false: a text above context_length is an input_error that gives both counts
+  int dimensions = 0;    // 0 < d < dims: cut, then normalise
+  int max_tokens = 0;    // 0: the model's context length
   bool parse_special = false;
   std::function<bool()> cancelled;  // asked between layers, at most every 50 ms
 };
 
 struct Embeddings {
-  std::vector<float> vectors;       // (rows, dims); a row a text, or a row a token for Pooling::none
+  std::vector<float> vectors;  // (rows, dims); a row a text, or a row a token for Pooling::none
   int dims = 0;
-  std::vector<int32_t> tokens;      // tokens really encoded, a text
-  std::vector<uint8_t> truncated;   // a text
+  std::vector<int32_t> tokens;     // tokens really encoded, a text
+  std::vector<uint8_t> truncated;  // a text
 };
 
-struct Model {                      // what the file says
+struct Model {  // what the file says
   std::string arch, name;
   int layers = 0, hidden = 0, heads = 0, ffn = 0, context_length = 0;
   float epsilon = 0;

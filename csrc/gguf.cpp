@@ -21,12 +21,12 @@ constexpr uint64_t kMaxString = uint64_t{1} << 30;
 constexpr uint64_t kMaxCount = uint64_t{1} << 30;
 constexpr size_t kMaxTensorName = 63;  // GGML_MAX_NAME - 1
 constexpr int kMaxDims = 4;
-constexpr uint64_t kMinKeyBytes = 8 + 1 + 4 + 1;              // length, one character, type, one byte of value
-constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;       // length, one character, dims, type, offset
+constexpr uint64_t kMinKeyBytes = 8 + 1 + 4 + 1;         // length, one character, type, one byte of value
+constexpr uint64_t kMinTensorBytes = 8 + 1 + 4 + 4 + 8;  // length, one character, dims, type, offset
 constexpr uint64_t kMaxAlignment = uint64_t{1} << 24;
 
 constexpr size_t kValueBytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
-constexpr const char* kValueNames[] = {"u8",     "i8",    "u16", "i16", "u32", "i32", "f32",
+constexpr const char* kValueNames[] = {"u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
                                        "bool", "string", "array", "u64", "i64", "f64"};
 
 const char* name_of(ValueType type) { return kValueNames[static_cast<int>(type)]; }
@@ -123,7 +123,8 @@ Value read_value(Reader& in, const std::string& key) {
     value.data = in.here();
     value.bytes = kValueBytes[static_cast<int>(value.type)];
     in.skip(value.bytes, "a value");
-    if (value.type == ValueType::boolean && *value.data > 1) in.fail("key " + shown(key) + " is a bool of value " + std::to_string(*value.data));
+    if (value.type == ValueType::boolean && *value.data > 1)
+      in.fail("key " + shown(key) + " is a bool of value " + std::to_string(*value.data));
   }
   return value;
 }
@@ -134,16 +135,18 @@ uint64_t padded(uint64_t size, uint64_t alignment) { return (size + alignment - 
 uint64_t checked_bytes(Reader& in, const Tensor& tensor) {
   const DTypeInfo& type = info(tensor.type);
   if (tensor.ne[0] % type.block != 0) {
-    in.fail("tensor " + shown(tensor.name) + " has rows of " + std::to_string(tensor.ne[0]) + " values, not a multiple of " +
-            type.name + "'s block of " + std::to_string(type.block));
+    in.fail("tensor " + shown(tensor.name) + " has rows of " + std::to_string(tensor.ne[0]) +
+            " values, not a multiple of " + type.name + "'s block of " + std::to_string(type.block));
   }
   int64_t values = 1;
   for (const int64_t extent : tensor.ne) {
-    if (extent != 0 && values > INT64_MAX / extent) in.fail("tensor " + shown(tensor.name) + " has a shape that overflows");
+    if (extent != 0 && values > INT64_MAX / extent)
+      in.fail("tensor " + shown(tensor.name) + " has a shape that overflows");
     values *= extent;
   }
   const auto blocks = static_cast<uint64_t>(values / type.block);
-  if (blocks > uint64_t{INT64_MAX} / type.block_bytes) in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
+  if (blocks > uint64_t{INT64_MAX} / type.block_bytes)
+    in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
   return blocks * type.block_bytes;
 }
 
@@ -154,7 +157,8 @@ Tensor read_tensor(Reader& in) {
     in.fail("a tensor name has " + std::to_string(tensor.name.size()) + " bytes, 1 to 63 are allowed");
   }
   const auto dims = in.number<uint32_t>("a number of dimensions");
-  if (dims < 1 || dims > kMaxDims) in.fail("tensor " + shown(tensor.name) + " has " + std::to_string(dims) + " dimensions");
+  if (dims < 1 || dims > kMaxDims)
+    in.fail("tensor " + shown(tensor.name) + " has " + std::to_string(dims) + " dimensions");
   tensor.n_dims = static_cast<int>(dims);
   std::fill(std::begin(tensor.ne), std::end(tensor.ne), 1);
   for (int i = 0; i < tensor.n_dims; ++i) {
@@ -162,7 +166,8 @@ Tensor read_tensor(Reader& in) {
     if (tensor.ne[i] < 0) in.fail("tensor " + shown(tensor.name) + " has the extent " + std::to_string(tensor.ne[i]));
   }
   const auto type = in.number<int32_t>("a tensor type");
-  if (dtype_info(type) == nullptr) in.fail("tensor " + shown(tensor.name) + " has the unknown type id " + std::to_string(type));
+  if (dtype_info(type) == nullptr)
+    in.fail("tensor " + shown(tensor.name) + " has the unknown type id " + std::to_string(type));
   tensor.type = static_cast<DType>(type);
   tensor.offset = in.number<uint64_t>("a tensor offset");
   tensor.bytes = checked_bytes(in, tensor);
@@ -177,8 +182,8 @@ T load(const uint8_t* data) {
 }
 
 [[noreturn]] void wrong_type(const std::string& path, std::string_view key, const Value& value, const char* wanted) {
-  throw model_error(path + ": key " + shown(key) + " is " + (value.is_array ? "an array of " : "a ") + name_of(value.type) +
-                    ", " + wanted + " is needed; convert the model again");
+  throw model_error(path + ": key " + shown(key) + " is " + (value.is_array ? "an array of " : "a ") +
+                    name_of(value.type) + ", " + wanted + " is needed; convert the model again");
 }
 
 }  // namespace
@@ -227,7 +232,8 @@ void File::parse() {
   if (std::memcmp(map_, "GGUF", 4) != 0) in.fail("does not begin with the letters GGUF");
   in.skip(4, "the magic");
   const auto version = in.number<uint32_t>("the version");
-  if ((version & 0xffff) == 0) in.fail("is written for a machine of the other byte order (version " + std::to_string(version) + ")");
+  if ((version & 0xffff) == 0)
+    in.fail("is written for a machine of the other byte order (version " + std::to_string(version) + ")");
   if (version != 2 && version != 3) in.fail("has GGUF version " + std::to_string(version) + ", 2 and 3 are read");
   const auto n_tensors = in.number<int64_t>("the tensor count");
   const auto n_keys = in.number<int64_t>("the key count");
@@ -250,7 +256,8 @@ void File::parse() {
     }
   }
   if (integer("split.count").value_or(1) > 1) {
-    in.fail("is one part of a split model (split.count " + std::to_string(*integer("split.count")) + "); join the parts with llama-gguf-split --merge");
+    in.fail("is one part of a split model (split.count " + std::to_string(*integer("split.count")) +
+            "); join the parts with llama-gguf-split --merge");
   }
   uint64_t alignment = 32;
   if (const Value* value = find("general.alignment")) {
@@ -264,12 +271,15 @@ void File::parse() {
   uint64_t expected = 0;
   for (Tensor& tensor : tensors_) {
     if (tensor.offset != expected) {
-      in.fail("tensor " + shown(tensor.name) + " has the offset " + std::to_string(tensor.offset) + ", " + std::to_string(expected) + " is due");
+      in.fail("tensor " + shown(tensor.name) + " has the offset " + std::to_string(tensor.offset) + ", " +
+              std::to_string(expected) + " is due");
     }
-    if (tensor.bytes > UINT64_MAX - alignment - expected) in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
+    if (tensor.bytes > UINT64_MAX - alignment - expected)
+      in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
     expected += padded(tensor.bytes, alignment);
     if (data_start_ > size_ || tensor.offset + tensor.bytes > size_ - data_start_) {
-      in.fail("tensor " + shown(tensor.name) + " ends beyond the file's " + std::to_string(size_) + " bytes; the download is incomplete");
+      in.fail("tensor " + shown(tensor.name) + " ends beyond the file's " + std::to_string(size_) +
+              " bytes; the download is incomplete");
     }
     tensor.offset += data_start_;
   }
@@ -292,17 +302,25 @@ std::optional<int64_t> File::integer(std::string_view key) const {
   if (value == nullptr) return std::nullopt;
   if (!value->is_array) {
     switch (value->type) {
-      case ValueType::u8: return load<uint8_t>(value->data);
-      case ValueType::i8: return load<int8_t>(value->data);
-      case ValueType::u16: return load<uint16_t>(value->data);
-      case ValueType::i16: return load<int16_t>(value->data);
-      case ValueType::u32: return load<uint32_t>(value->data);
-      case ValueType::i32: return load<int32_t>(value->data);
-      case ValueType::i64: return load<int64_t>(value->data);
+      case ValueType::u8:
+        return load<uint8_t>(value->data);
+      case ValueType::i8:
+        return load<int8_t>(value->data);
+      case ValueType::u16:
+        return load<uint16_t>(value->data);
+      case ValueType::i16:
+        return load<int16_t>(value->data);
+      case ValueType::u32:
+        return load<uint32_t>(value->data);
+      case ValueType::i32:
+        return load<int32_t>(value->data);
+      case ValueType::i64:
+        return load<int64_t>(value->data);
       case ValueType::u64:
         if (load<uint64_t>(value->data) <= INT64_MAX) return load<int64_t>(value->data);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   wrong_type(path_, key, *value, "an integer below 2^63");
@@ -384,7 +402,8 @@ void File::read(uint64_t offset, size_t size, void* out) const {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       throw model_error(path_ + ": byte " + std::to_string(offset) + " cannot be read (" +
-                        (got < 0 ? std::strerror(errno) : "the file was truncated") + "); fetch the model again and reload");
+                        (got < 0 ? std::strerror(errno) : "the file was truncated") +
+                        "); fetch the model again and reload");
     }
     to += got;
     offset += static_cast<uint64_t>(got);

@@ -30,8 +30,8 @@ struct Tensor {
   std::string name;
   DType type;
   int n_dims;
-  int64_t ne[4];        // fastest-varying first: ne[0] = inputs, ne[1] = outputs
-  uint64_t offset;      // from the start of the file
+  int64_t ne[4];    // fastest-varying first: ne[0] = inputs, ne[1] = outputs
+  uint64_t offset;  // from the start of the file
   uint64_t bytes;
   size_t row_bytes() const { return dtype_row_bytes(type, ne[0]); }
   int64_t rows() const { return ne[1] * ne[2] * ne[3]; }
@@ -55,9 +55,9 @@ class File {
   std::optional<bool> boolean(std::string_view key) const;
   // Arrays. Absent → empty; another element type → error.
   std::vector<std::string_view> strings(std::string_view key) const;
-  std::vector<float> floats(std::string_view key) const;    // f32 or i32
+  std::vector<float> floats(std::string_view key) const;      // f32 or i32
   std::vector<int32_t> integers(std::string_view key) const;  // i32 or u32
-  std::string_view octets(std::string_view key) const;      // i8 or u8
+  std::string_view octets(std::string_view key) const;        // i8 or u8
   const std::vector<std::string>& keys() const { return key_order_; }
 
   const std::vector<Tensor>& tensors() const { return tensors_; }

@@ -21,7 +21,8 @@ int chunk_of(const Crew& crew, int outputs) {
 }
 
 // One chunk of outputs [n0, n0 + n) of one product, for all m rows.
-void multiply_chunk(const Backend& backend, const float* packed, int m, const Product& p, int n0, int n, float* panels) {
+void multiply_chunk(const Backend& backend, const float* packed, int m, const Product& p, int n0, int n,
+                    float* panels) {
   const Matrix& w = p.w;
   for (int k0 = 0; k0 < w.k; k0 += kKBlock) {
     const int k = std::min(kKBlock, w.k - k0);
@@ -40,7 +41,9 @@ void multiply_chunk(const Backend& backend, const float* packed, int m, const Pr
 
 }  // namespace
 
-size_t packed_size(const Backend& backend, int m, int k) { return static_cast<size_t>(tiles(backend, m)) * backend.mr * k; }
+size_t packed_size(const Backend& backend, int m, int k) {
+  return static_cast<size_t>(tiles(backend, m)) * backend.mr * k;
+}
 
 void pack(const Crew& crew, const float* x, size_t ldx, int m, int k, float* packed) {
   const Backend& backend = crew.backend;

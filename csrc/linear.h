@@ -1,7 +1,8 @@
-// y = act(x Wᵀ + b) + r for several weight matrices over the same rows x: packing, blocking and threads. The only caller of the backends' products.
+// y = act(x Wᵀ + b) + r for several weight matrices over the same rows x: packing, blocking and threads. The only
+// caller of the backends' products.
 //
-// x is packed once into k-major tiles that all threads share. A thread takes a chunk of outputs, widens just those weights into its own panels (second-level
-// cache, k up to kKBlock at once) and runs every row tile over them.
+// x is packed once into k-major tiles that all threads share. A thread takes a chunk of outputs, widens just those
+// weights into its own panels (second-level cache, k up to kKBlock at once) and runs every row tile over them.
 #pragma once
 
 #include <span>
@@ -12,8 +13,8 @@
 
 namespace bankml {
 
-constexpr int kKBlock = 1024;     // inputs widened at once; sums are stored to y and resumed between blocks
-constexpr int kMaxChunk = 64;     // outputs a thread widens at once: 64 · 1,024 · 4 B = 256 KB
+constexpr int kKBlock = 1024;  // inputs widened at once; sums are stored to y and resumed between blocks
+constexpr int kMaxChunk = 64;  // outputs a thread widens at once: 64 · 1,024 · 4 B = 256 KB
 
 // A weight matrix in the file: n outputs (rows) of k inputs.
 struct Matrix {
@@ -25,11 +26,11 @@ struct Matrix {
 
 struct Product {
   Matrix w;
-  const float* bias;                 // (n)
+  const float* bias;  // (n)
   Act act = Act::none;
-  const float* residual = nullptr;   // (m, n), rows ldr apart, or null
+  const float* residual = nullptr;  // (m, n), rows ldr apart, or null
   size_t ldr = 0;
-  float* y = nullptr;                // (m, n), rows ldy apart
+  float* y = nullptr;  // (m, n), rows ldy apart
   size_t ldy = 0;
 };
 
@@ -38,7 +39,7 @@ struct Crew {
   const Backend& backend;
   Turn& turn;
   int threads;
-  float* scratch;          // (threads, scratch_stride)
+  float* scratch;  // (threads, scratch_stride)
   size_t scratch_stride;
   float* of(int thread) const { return scratch + scratch_stride * static_cast<size_t>(thread); }
 };

@@ -51,7 +51,8 @@ void on_sigbus(int signal, siginfo_t* detail, void* context) {
 // Installed on the first map, and again when somebody else took the signal since.
 void install_handler() {
   struct sigaction current;
-  if (sigaction(SIGBUS, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_sigbus) {
+  if (sigaction(SIGBUS, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) &&
+      current.sa_sigaction == on_sigbus) {
     return;
   }
   previous = current;

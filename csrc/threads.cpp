@@ -20,7 +20,8 @@ namespace bankml {
 
 namespace {
 
-// Regions of one layer follow each other within microseconds; sleeping between them would cost a wake-up (about 50 µs) each.
+// Regions of one layer follow each other within microseconds; sleeping between them would cost a wake-up (about 50 µs)
+// each.
 constexpr auto kSpin = std::chrono::microseconds(20);
 
 void relax() {

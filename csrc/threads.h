@@ -7,7 +7,8 @@
 
 namespace bankml {
 
-// A pass's place in the queue for the pool; taken once, kept until the pass ends. An urgent place comes before every other.
+// A pass's place in the queue for the pool; taken once, kept until the pass ends. An urgent place comes before every
+// other.
 class Place {
  public:
   explicit Place(bool urgent = false);
@@ -17,7 +18,8 @@ class Place {
   uint64_t order_;
 };
 
-// The pool, held for as long as this lives. The constructor waits until the pool is free and no earlier place is waiting.
+// The pool, held for as long as this lives. The constructor waits until the pool is free and no earlier place is
+// waiting.
 class Turn {
  public:
   explicit Turn(const Place& place);
@@ -27,8 +29,9 @@ class Turn {
 
   // Lets an earlier place that is waiting use the pool first; returns at once when there is none.
   void yield();
-  // Runs work(thread) on up to `threads` threads, the caller among them, and returns when all are done. Fewer run it when the system
-  // refuses a thread, so work must be shared out by a Counter, never by thread number. `work` must not throw. Denormals are flushed.
+  // Runs work(thread) on up to `threads` threads, the caller among them, and returns when all are done. Fewer run it
+  // when the system refuses a thread, so work must be shared out by a Counter, never by thread number. `work` must not
+  // throw. Denormals are flushed.
   void run(int threads, const std::function<void(int thread)>& work);
 
  private:

@@ -18,15 +18,18 @@ int required(const gguf::File& file, const std::string& key, int64_t most) {
   const auto value = file.integer(key);
   if (!value) throw model_error(of(file, key) + " is missing; convert the model again");
   if (*value < 1 || *value > most) {
-    throw model_error(of(file, key) + " is " + std::to_string(*value) + ", 1 to " + std::to_string(most) + " is possible");
+    throw model_error(of(file, key) + " is " + std::to_string(*value) + ", 1 to " + std::to_string(most) +
+                      " is possible");
   }
   return static_cast<int>(*value);
 }
 
 Pooling read_pooling(const gguf::File& file, const std::string& key) {
   const int64_t id = file.integer(key).value_or(0);
-  if (id == 4) throw model_error(of(file, key) + " is 4 (rank): bankml embeds and does not rerank; use an embedding model");
-  if (id < 0 || id > 4) throw model_error(of(file, key) + " is " + std::to_string(id) + ", 0 (none) to 3 (last) is known");
+  if (id == 4)
+    throw model_error(of(file, key) + " is 4 (rank): bankml embeds and does not rerank; use an embedding model");
+  if (id < 0 || id > 4)
+    throw model_error(of(file, key) + " is " + std::to_string(id) + ", 0 (none) to 3 (last) is known");
   return static_cast<Pooling>(id);
 }
 
@@ -59,8 +62,8 @@ const gguf::Tensor& tensor(const gguf::File& file, const std::string& name) {
 Matrix matrix(const gguf::File& file, const std::string& name, int64_t inputs, int64_t outputs) {
   const gguf::Tensor& t = tensor(file, name);
   if (t.ne[0] != inputs || t.rows() != outputs) {
-    throw model_error(file.path() + ": tensor " + name + " has the shape " + shape_of(t) + ", [" + std::to_string(inputs) + ", " +
-                      std::to_string(outputs) + "] is due");
+    throw model_error(file.path() + ": tensor " + name + " has the shape " + shape_of(t) + ", [" +
+                      std::to_string(inputs) + ", " + std::to_string(outputs) + "] is due");
   }
   return {t.type, file.data(t), static_cast<int>(outputs), static_cast<int>(inputs)};
 }
@@ -69,7 +72,8 @@ Matrix matrix(const gguf::File& file, const std::string& name, int64_t inputs, i
 std::vector<float> vector(const gguf::File& file, const std::string& name, int64_t count) {
   const gguf::Tensor& t = tensor(file, name);
   if (t.ne[0] != count) {
-    throw model_error(file.path() + ": tensor " + name + " has the shape " + shape_of(t) + ", [" + std::to_string(count) + "] is due");
+    throw model_error(file.path() + ": tensor " + name + " has the shape " + shape_of(t) + ", [" +
+                      std::to_string(count) + "] is due");
   }
   if (t.rows() < 1) throw model_error(file.path() + ": tensor " + name + " is empty");
   std::vector<uint8_t> blocks(t.row_bytes());
@@ -128,7 +132,8 @@ void read_layer(const gguf::File& file, const Model& model, int index, Layer& la
 Table table(const gguf::File& file, const std::string& name, int hidden) {
   const int64_t rows = tensor(file, name).rows();
   if (rows < 1 || rows > INT32_MAX) {
-    throw model_error(file.path() + ": tensor " + name + " has " + std::to_string(rows) + " rows; convert the model again");
+    throw model_error(file.path() + ": tensor " + name + " has " + std::to_string(rows) +
+                      " rows; convert the model again");
   }
   return {matrix(file, name, hidden, rows), name};
 }
@@ -139,7 +144,8 @@ Model read_model(const gguf::File& file) {
   Model model;
   model.arch = file.string("general.architecture").value_or("");
   if (model.arch != "bert") {
-    throw model_error(file.path() + ": architecture '" + model.arch + "' is not supported; bankml runs 'bert' (BERT and XLM-R encoders)");
+    throw model_error(file.path() + ": architecture '" + model.arch +
+                      "' is not supported; bankml runs 'bert' (BERT and XLM-R encoders)");
   }
   model.name = file.string("general.name").value_or("");
   model.layers = required(file, "bert.block_count", kMaxLayers);
@@ -147,8 +153,8 @@ Model read_model(const gguf::File& file) {
   model.ffn = required(file, "bert.feed_forward_length", kMaxExtent);
   model.heads = required(file, "bert.attention.head_count", kMaxExtent);
   if (model.hidden % model.heads != 0) {
-    throw model_error(of(file, "bert.attention.head_count") + " is " + std::to_string(model.heads) + ", which does not divide the hidden size " +
-                      std::to_string(model.hidden));
+    throw model_error(of(file, "bert.attention.head_count") + " is " + std::to_string(model.heads) +
+                      ", which does not divide the hidden size " + std::to_string(model.hidden));
   }
   model.epsilon = read_epsilon(file, "bert.attention.layer_norm_epsilon");
   model.pooling = read_pooling(file, "bert.pooling_type");
@@ -159,7 +165,8 @@ Model read_model(const gguf::File& file) {
   const int64_t positions = std::min<int64_t>(tensor(file, "position_embd.weight").rows(), kMaxExtent);
   model.context_length = std::min(required(file, "bert.context_length", INT32_MAX), static_cast<int>(positions));
   if (model.context_length < 2) {
-    throw model_error(file.path() + ": tensor position_embd.weight has " + std::to_string(positions) + " rows, 2 are needed at least");
+    throw model_error(file.path() + ": tensor position_embd.weight has " + std::to_string(positions) +
+                      " rows, 2 are needed at least");
   }
   return model;
 }

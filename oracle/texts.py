@@ -1,11 +1,13 @@
 """The texts that tokenizers are compared on: real sentences in ten languages, random Unicode, and known hard cases."""
 
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from bankml.errors import ModelError
+from bankml.models import atomic
 from oracle import cache
 from oracle.random_texts import random_texts
 
@@ -60,22 +62,21 @@ def every() -> dict[str, list[str]]:
 def _faq(language: str) -> Path:
     package = "debian-faq" if language == "en" else f"debian-faq-{language}"
     folder = cache.folder() / package
-    if not (folder / "usr").is_dir():
-        _unpack(package, folder)
+    with atomic.lock(folder.with_name(f".{package}.lock")):
+        if not folder.is_dir():
+            _unpack(package, folder)
     return folder / "usr" / "share" / "doc"
 
 
 def _unpack(package: str, folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        subprocess.run(["apt-get", "download", "-q", package], cwd=folder, check=True, capture_output=True)
-        archive = next(folder.glob("*.deb"))
-        subprocess.run(["dpkg-deb", "-x", archive, folder], check=True, capture_output=True)
-    except (OSError, StopIteration, subprocess.CalledProcessError) as error:
-        raise SystemExit(
-            f"the Debian package {package} could not be had ({error}): run `apt-get update` first"
-        ) from None
+    with TemporaryDirectory(dir=folder.parent) as staging:
+        try:
+            subprocess.run(["apt-get", "download", "-q", package], cwd=staging, check=True, capture_output=True)
+            archive = next(Path(staging).glob("*.deb"))
+            subprocess.run(["dpkg-deb", "-x", archive, f"{staging}/files"], check=True, capture_output=True)
+        except (OSError, StopIteration, subprocess.CalledProcessError) as error:
+            raise ModelError(f"the Debian package {package} could not be had ({error}): run `apt-get update`") from None
+        Path(staging, "files").rename(folder)
 
 
 def _split(page: str) -> list[str]:

@@ -106,7 +106,7 @@ except ModelError as error:
 
 
 def test_a_fault_inside_the_map_is_repaired_and_reported(model: Path) -> None:
-    """The size check is bypassed: the file shrinks and grows back (as a hole) between two looks, then a page is read."""
+    """The size check is bypassed: the file shrinks and grows back as a hole, and a page is read in between."""
     script = """
 import os, sys
 from bankml import Encoder, ModelError

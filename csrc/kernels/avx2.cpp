@@ -1,6 +1,6 @@
-// avx2: AVX2 + FMA + F16C. vfmadd231ps ymm: latency 4, two a cycle, so at least 8 accumulators; vbroadcastss and loads: two a cycle.
-// Tile 6 × 16: 12 accumulators + 2 weights + 1 broadcast of 16 registers; per k 2 loads + 6 broadcasts for 12 FMA (96 multiply-adds).
-// Rows packed (k, 6), panels (k, 16).
+// avx2: AVX2 + FMA + F16C. vfmadd231ps ymm: latency 4, two a cycle, so at least 8 accumulators; vbroadcastss and loads:
+// two a cycle. Tile 6 × 16: 12 accumulators + 2 weights + 1 broadcast of 16 registers; per k 2 loads + 6 broadcasts for
+// 12 FMA (96 multiply-adds). Rows packed (k, 6), panels (k, 16).
 
 #include <immintrin.h>
 
@@ -38,7 +38,8 @@ inline void transpose(__m256 (&r)[8]) {
 
 void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
   int i = 0;
-  // Eight inputs at a time; each store writes two floats too many, which the next store overwrites. The last eight go the slow way.
+  // Eight inputs at a time; each store writes two floats too many, which the next store overwrites. The last eight go
+  // the slow way.
   for (; i + 16 <= k; i += 8, packed += 8 * kMr) {
     __m256 r[8];
 #pragma GCC unroll 8
@@ -52,11 +53,14 @@ void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
   }
 }
 
-// How a type gives eight consecutive values of a row, where value k begins, and how many cache lines eight rows of them fill.
+// How a type gives eight consecutive values of a row, where value k begins, and how many cache lines eight rows of them
+// fill.
 struct F32 {
   static constexpr int lines_a_square = 4;
   static size_t offset(int k) { return 4 * static_cast<size_t>(k); }
-  static __m256 load(const uint8_t* row, int k) { return _mm256_loadu_ps(reinterpret_cast<const float*>(row + offset(k))); }
+  static __m256 load(const uint8_t* row, int k) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(row + offset(k)));
+  }
 };
 
 struct F16 {
@@ -127,8 +131,9 @@ inline void pack_edge(const uint8_t* rows, size_t row_bytes, int n, int k, int c
   for (int j = 0; j < count; ++j) _mm256_storeu_ps(panel + j * kNr, r[j]);
 }
 
-// Touches the cache lines of eight rows one after the other, ahead of their use. Eight streams of short rows are too much for the hardware's own
-// prefetching: without this, weights that lie in memory are packed at 2.4 (k = 384) to 4.1 values/ns instead of 11 from the cache.
+// Touches the cache lines of eight rows one after the other, ahead of their use. Eight streams of short rows are too
+// much for the hardware's own prefetching: without this, weights that lie in memory are packed at 2.4 (k = 384) to 4.1
+// values/ns instead of 11 from the cache.
 class Prefetch {
  public:
   Prefetch(const uint8_t* rows, size_t row_bytes, size_t span) : row_(rows), row_bytes_(row_bytes), span_(span) {}
@@ -169,10 +174,14 @@ void pack_panels_of(const uint8_t* rows, size_t row_bytes, int n, int k0, int k,
 
 void pack_panels(DType type, const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels) {
   switch (type) {
-    case DType::f32: return pack_panels_of<F32>(rows, row_bytes, n, k0, k, panels);
-    case DType::f16: return pack_panels_of<F16>(rows, row_bytes, n, k0, k, panels);
-    case DType::q8_0: return pack_panels_of<Q8_0>(rows, row_bytes, n, k0, k, panels);
-    case DType::q4_0: return pack_panels_of<Q4_0>(rows, row_bytes, n, k0, k, panels);
+    case DType::f32:
+      return pack_panels_of<F32>(rows, row_bytes, n, k0, k, panels);
+    case DType::f16:
+      return pack_panels_of<F16>(rows, row_bytes, n, k0, k, panels);
+    case DType::q8_0:
+      return pack_panels_of<Q8_0>(rows, row_bytes, n, k0, k, panels);
+    case DType::q4_0:
+      return pack_panels_of<Q4_0>(rows, row_bytes, n, k0, k, panels);
   }
 }
 
@@ -180,8 +189,9 @@ void pack_f32_panels(const float* rows, size_t ld, int n, int k, float* panels) 
   pack_panels_of<F32>(reinterpret_cast<const uint8_t*>(rows), ld * sizeof(float), n, 0, k, panels);
 }
 
-// The accumulators of R rows × 16 outputs. A chain of structs, not an array: gcc keeps an array that a loop indexes in memory (a third of the speed). One row's
-// broadcast and two FMA are one asm statement: left to itself the compiler reads the weights again for each row, or spills (60-85 % of the FMA peak against 94 %).
+// The accumulators of R rows × 16 outputs. A chain of structs, not an array: gcc keeps an array that a loop indexes in
+// memory (a third of the speed). One row's broadcast and two FMA are one asm statement: left to itself the compiler
+// reads the weights again for each row, or spills (60-85 % of the FMA peak against 94 %).
 template <int R>
 struct Sums {
   Sums<R - 1> above;
@@ -221,8 +231,8 @@ struct Sums<0> {
   void store(float*, size_t) const {}
 };
 
-// R rows × 16 outputs over k inputs; value i of row r stands at a[r·kRowStride + i·kStep]. Not inlined: inside a larger function gcc
-// writes the accumulators to memory after every input.
+// R rows × 16 outputs over k inputs; value i of row r stands at a[r·kRowStride + i·kStep]. Not inlined: inside a larger
+// function gcc writes the accumulators to memory after every input.
 template <int R, int kRowStride, int kStep>
 [[gnu::noinline]] void tile(const float* a, const float* panel, int k, bool resume, float* y, size_t ldy) {
   Sums<R> sums;
@@ -249,19 +259,26 @@ inline void edge_tile(const float* a, const float* panel, int n, int k, bool res
 template <int R, int kRowStride, int kStep>
 void multiply_rows(const float* a, const float* panels, int n, int k, bool resume, float* y, size_t ldy) {
   int j = 0;
-  for (; j + kNr <= n; j += kNr, panels += static_cast<size_t>(k) * kNr) tile<R, kRowStride, kStep>(a, panels, k, resume, y + j, ldy);
+  for (; j + kNr <= n; j += kNr, panels += static_cast<size_t>(k) * kNr)
+    tile<R, kRowStride, kStep>(a, panels, k, resume, y + j, ldy);
   if (j < n) edge_tile<R, kRowStride, kStep>(a, panels, n - j, k, resume, y + j, ldy);
 }
 
 template <int kRowStride, int kStep>
 void multiply_any(const float* a, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy) {
   switch (m) {
-    case 1: return multiply_rows<1, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
-    case 2: return multiply_rows<2, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
-    case 3: return multiply_rows<3, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
-    case 4: return multiply_rows<4, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
-    case 5: return multiply_rows<5, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
-    default: return multiply_rows<6, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
+    case 1:
+      return multiply_rows<1, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
+    case 2:
+      return multiply_rows<2, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
+    case 3:
+      return multiply_rows<3, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
+    case 4:
+      return multiply_rows<4, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
+    case 5:
+      return multiply_rows<5, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
+    default:
+      return multiply_rows<6, kRowStride, kStep>(a, panels, n, k, resume, y, ldy);
   }
 }
 

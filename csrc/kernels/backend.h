@@ -1,5 +1,6 @@
-// The border between the engine and the instruction sets: one struct of tile sizes and pointers, all of them set in every backend.
-// Kernel files include this, one intrinsics header and C headers, and export one constant; docs/numerics.md fixes what they compute.
+// The border between the engine and the instruction sets: one struct of tile sizes and pointers, all of them set in
+// every backend. Kernel files include this, one intrinsics header and C headers, and export one constant;
+// docs/numerics.md fixes what they compute.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +15,26 @@ enum class Act : int { none, gelu_erf, gelu_tanh };
 
 // One block of queries of one head, against every key of their sequence.
 struct Attention {
-  const float* q;   // (queries, dim), rows ldq apart
+  const float* q;  // (queries, dim), rows ldq apart
   size_t ldq;
-  int queries;      // 1 … kMaxQueries
-  const float* k;   // (keys, dim), rows ldkv apart
-  const float* v;   // (keys, dim), rows ldkv apart
+  int queries;     // 1 … kMaxQueries
+  const float* k;  // (keys, dim), rows ldkv apart
+  const float* v;  // (keys, dim), rows ldkv apart
   size_t ldkv;
   int keys;
   int dim;
-  float scale;      // 1/√dim
-  float* out;       // (queries, dim), rows ldo apart
+  float scale;  // 1/√dim
+  float* out;   // (queries, dim), rows ldo apart
   size_t ldo;
 };
 
-constexpr int kKeyTile = 64;      // keys a tile, counted from position 0
-constexpr int kMaxQueries = 96;   // queries that share one packing of a key tile
-constexpr int kLanes = 16;        // lanes of a sum along a row
-constexpr int kMaxTile = 16;      // the largest mr or nr of any backend
+constexpr int kKeyTile = 64;     // keys a tile, counted from position 0
+constexpr int kMaxQueries = 96;  // queries that share one packing of a key tile
+constexpr int kLanes = 16;       // lanes of a sum along a row
+constexpr int kMaxTile = 16;     // the largest mr or nr of any backend
 
-// Floats of scratch that `attend` needs for heads of `dim`: queries, outputs, running maxima and sums, one tile of K, V and scores.
+// Floats of scratch that `attend` needs for heads of `dim`: queries, outputs, running maxima and sums, one tile of K, V
+// and scores.
 constexpr size_t attention_scratch(int dim) {
   const size_t padded = static_cast<size_t>(dim + kMaxTile - 1) / kMaxTile * kMaxTile;
   const size_t queries = kMaxQueries + kMaxTile;
@@ -41,12 +43,13 @@ constexpr size_t attention_scratch(int dim) {
 
 struct Backend {
   const char* name;
-  uint32_t needs;   // CpuFeature bits
-  int mr, nr;       // rows and outputs of one tile
+  uint32_t needs;  // CpuFeature bits
+  int mr, nr;      // rows and outputs of one tile
 
   // x (m ≤ mr, k) → (k, mr); rows beyond m are zeros.
   void (*pack_rows)(const float* x, size_t ldx, int m, int k, float* packed);
-  // Inputs k0 … k0 + k of n weight rows → panels of nr outputs, each (k, nr); outputs beyond n are zeros. k0 is a multiple of the block.
+  // Inputs k0 … k0 + k of n weight rows → panels of nr outputs, each (k, nr); outputs beyond n are zeros. k0 is a
+  // multiple of the block.
   void (*pack_panels)(DType type, const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels);
   // y (m ≤ mr, n) = packed rows · panels; `resume` goes on from the sums already in y.
   void (*multiply)(const float* packed, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy);

@@ -27,7 +27,8 @@ std::vector<float> small_product(const Backend& backend) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
   for (size_t i = 0; i < w.size(); ++i) w[i] = std::cos(static_cast<float>(i));
   std::vector<float> packed(kInputs * kMaxTile), panels(kInputs * (kOutputs + kMaxTile));
-  backend.pack_panels(DType::f32, reinterpret_cast<const uint8_t*>(w.data()), kInputs * sizeof(float), kOutputs, 0, kInputs, panels.data());
+  backend.pack_panels(DType::f32, reinterpret_cast<const uint8_t*>(w.data()), kInputs * sizeof(float), kOutputs, 0,
+                      kInputs, panels.data());
   for (int row = 0; row < kRows; row += backend.mr) {
     const int m = std::min(backend.mr, kRows - row);
     backend.pack_rows(x.data() + row * kInputs, kInputs, m, kInputs, packed.data());
@@ -75,7 +76,8 @@ const Backend& choose_backend(const std::string& name, std::string& warning) {
     for (const Backend* backend : available) {
       best = backend;
       if (agrees_with_scalar(*backend)) break;
-      stepped_down += std::string("backend ") + backend->name + " computes wrong sums on this machine and is not used; please report it. ";
+      stepped_down += std::string("backend ") + backend->name +
+                      " computes wrong sums on this machine and is not used; please report it. ";
     }
   });
   warning = stepped_down;

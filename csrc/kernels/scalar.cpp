@@ -35,7 +35,8 @@ float value_at(DType type, const uint8_t* row, int i) {
       for (int byte = 0; byte < 4; ++byte) bits |= static_cast<uint32_t>(row[4 * i + byte]) << 8 * byte;
       return from_bits(bits);
     }
-    case DType::f16: return widen_half(half_at(row + 2 * i));
+    case DType::f16:
+      return widen_half(half_at(row + 2 * i));
     case DType::q8_0: {
       const uint8_t* p = row + block * 34;
       return widen_half(half_at(p)) * static_cast<float>(static_cast<int8_t>(p[2 + j]));
@@ -63,8 +64,8 @@ void pack_f32_panels(const float* rows, size_t ld, int n, int k, float* panels) 
 }
 
 // y[row][j] = Σ a(row, i)·panel(i, j): one accumulator, i ascending, fused.
-void multiply_any(const float* a, int row_stride, int step, int m, const float* panels, int n, int k, bool resume, float* y,
-                  size_t ldy) {
+void multiply_any(const float* a, int row_stride, int step, int m, const float* panels, int n, int k, bool resume,
+                  float* y, size_t ldy) {
   for (int row = 0; row < m; ++row) {
     for (int j = 0; j < n; ++j) {
       const float* panel = panels + static_cast<size_t>(j / kNr) * k * kNr + j % kNr;

@@ -35,23 +35,23 @@ inline void fail(const char* file, int line, const std::string& what) {
 
 }  // namespace check
 
-#define TEST(name)                                             \
-  static void test_##name();                                   \
-  static check::Register register_##name(#name, test_##name);  \
+#define TEST(name)                                            \
+  static void test_##name();                                  \
+  static check::Register register_##name(#name, test_##name); \
   static void test_##name()
 
-#define CHECK(condition) \
-  do {                   \
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
     if (!(condition)) check::fail(__FILE__, __LINE__, "CHECK(" #condition ") is false"); \
   } while (0)
 
-#define CHECK_THROWS(expression, part)                                                              \
-  do {                                                                                              \
-    try {                                                                                           \
-      (void)(expression);                                                                           \
-      check::fail(__FILE__, __LINE__, #expression " did not throw");                                \
-    } catch (const std::exception& error) {                                                         \
-      if (std::string(error.what()).find(part) == std::string::npos)                                \
-        check::fail(__FILE__, __LINE__, std::string("unexpected message: ") + error.what());        \
-    }                                                                                               \
+#define CHECK_THROWS(expression, part)                                                       \
+  do {                                                                                       \
+    try {                                                                                    \
+      (void)(expression);                                                                    \
+      check::fail(__FILE__, __LINE__, #expression " did not throw");                         \
+    } catch (const std::exception& error) {                                                  \
+      if (std::string(error.what()).find(part) == std::string::npos)                         \
+        check::fail(__FILE__, __LINE__, std::string("unexpected message: ") + error.what()); \
+    }                                                                                        \
   } while (0)

@@ -54,7 +54,8 @@ inline std::vector<float> filled(size_t size, Fill fill, uint32_t seed) {
   return out;
 }
 
-// Blocks of any type with every byte random, scales kept finite and moderate; `extreme` sets all quants to their ends (−128, nibble 0 and 15).
+// Blocks of any type with every byte random, scales kept finite and moderate; `extreme` sets all quants to their ends
+// (−128, nibble 0 and 15).
 inline std::vector<uint8_t> blocks(DType type, size_t count, bool extreme, uint32_t seed) {
   std::mt19937 random(seed);
   const DTypeInfo& t = info(type);
@@ -65,7 +66,8 @@ inline std::vector<uint8_t> blocks(DType type, size_t count, bool extreme, uint3
       const float value = static_cast<float>(static_cast<int32_t>(random())) * 0x1p-31f;
       std::memcpy(out.data() + at, &value, sizeof value);
     } else {
-      const uint16_t half = static_cast<uint16_t>((random() & 0x83ff) | (random() % 16) << 10);  // below 2, subnormals too
+      const uint16_t half =
+          static_cast<uint16_t>((random() & 0x83ff) | (random() % 16) << 10);  // below 2, subnormals too
       std::memcpy(out.data() + at, &half, sizeof half);
     }
   }

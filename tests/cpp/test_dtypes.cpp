@@ -1,11 +1,10 @@
 // The type table (csrc/dtypes); bit equality with gguf-py is tested in tests/test_dtypes.py.
-#include "dtypes.h"
-
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include "check.h"
+#include "dtypes.h"
 
 using namespace bankml;
 

@@ -1,11 +1,10 @@
 // The reader against right files, wrong files, and every truncation of a right one (csrc/gguf).
-#include "gguf.h"
-
 #include <cstring>
 #include <random>
 
 #include "check.h"
 #include "error.h"
+#include "gguf.h"
 #include "gguf_writer.h"
 
 using namespace bankml;
@@ -21,10 +20,13 @@ std::string raw(T value) {
 
 std::string text(const std::string& value) { return raw<uint64_t>(value.size()) + value; }
 
-std::string header(int64_t tensors, int64_t keys, uint32_t version = 3) { return "GGUF" + raw(version) + raw(tensors) + raw(keys); }
+std::string header(int64_t tensors, int64_t keys, uint32_t version = 3) {
+  return "GGUF" + raw(version) + raw(tensors) + raw(keys);
+}
 
 // One tensor of four floats with the given fields, after the header; enough zeros behind it for the data.
-std::string one_tensor(const std::string& name, uint32_t dims, const std::vector<int64_t>& ne, int32_t type, uint64_t offset) {
+std::string one_tensor(const std::string& name, uint32_t dims, const std::vector<int64_t>& ne, int32_t type,
+                       uint64_t offset) {
   std::string file = header(1, 0) + text(name) + raw(dims);
   for (const int64_t n : ne) file += raw(n);
   return file + raw(type) + raw(offset) + std::string(256, '\0');
@@ -33,8 +35,12 @@ std::string one_tensor(const std::string& name, uint32_t dims, const std::vector
 GgufWriter small() {
   GgufWriter writer;
   writer.string("general.architecture", "bert").u32("a.u32", 7).f32("a.f32", 0.5f).boolean("a.bool", true);
-  writer.strings("a.strings", {"x", "", "yz"}).floats("a.floats", {1, 2}).i32s("a.i32s", {-1, 5}).octets("a.octets", "abc");
-  writer.tensor("first", DType::f32, {4}, std::string(16, '\1')).tensor("second", DType::f16, {32, 2}, std::string(128, '\2'));
+  writer.strings("a.strings", {"x", "", "yz"})
+      .floats("a.floats", {1, 2})
+      .i32s("a.i32s", {-1, 5})
+      .octets("a.octets", "abc");
+  writer.tensor("first", DType::f32, {4}, std::string(16, '\1'))
+      .tensor("second", DType::f16, {32, 2}, std::string(128, '\2'));
   return writer;
 }
 
@@ -51,9 +57,11 @@ TEST(gguf_reads_what_was_written) {
   CHECK(file.string("general.architecture") == "bert");
   CHECK(file.integer("a.u32") == 7 && file.real("a.f32") == 0.5 && file.boolean("a.bool") == true);
   CHECK((file.strings("a.strings") == std::vector<std::string_view>{"x", "", "yz"}));
-  CHECK((file.floats("a.floats") == std::vector<float>{1, 2}) && (file.integers("a.i32s") == std::vector<int32_t>{-1, 5}));
+  CHECK((file.floats("a.floats") == std::vector<float>{1, 2}) &&
+        (file.integers("a.i32s") == std::vector<int32_t>{-1, 5}));
   CHECK(file.octets("a.octets") == "abc");
-  CHECK(!file.string("absent") && !file.integer("absent") && file.strings("absent").empty() && file.octets("absent").empty());
+  CHECK(!file.string("absent") && !file.integer("absent") && file.strings("absent").empty() &&
+        file.octets("absent").empty());
   CHECK(file.tensors().size() == 2 && file.find_tensor("third") == nullptr);
   const gguf::Tensor* second = file.find_tensor("second");
   CHECK(second != nullptr && second->rows() == 2 && second->row_bytes() == 64 && second->offset % 32 == 0);
@@ -100,7 +108,8 @@ TEST(gguf_every_truncation_is_an_error) {
   }
 }
 
-// Any byte changed to anything: an error or a file that can be read through, never a fault (run under the sanitizers too).
+// Any byte changed to anything: an error or a file that can be read through, never a fault (run under the sanitizers
+// too).
 TEST(gguf_random_corruption_never_faults) {
   const std::string bytes = small().bytes();
   std::mt19937 random(1);
@@ -143,9 +152,11 @@ TEST(gguf_keys_that_are_wrong) {
   check_fails(header(0, 1) + text("k") + raw<int32_t>(7) + "\2" + std::string(64, '\0'), "bool");
   check_fails(header(0, 1) + text("split.count") + raw<int32_t>(2) + raw<uint16_t>(3) + std::string(64, '\0'), "split");
   for (const uint32_t alignment : {0u, 3u, 0x80000000u}) {
-    check_fails(header(0, 1) + text("general.alignment") + raw<int32_t>(4) + raw(alignment) + std::string(64, '\0'), "alignment");
+    check_fails(header(0, 1) + text("general.alignment") + raw<int32_t>(4) + raw(alignment) + std::string(64, '\0'),
+                "alignment");
   }
-  check_fails(header(0, 1) + text("general.alignment") + raw<int32_t>(10) + raw<uint64_t>(32) + std::string(64, '\0'), "general.alignment");
+  check_fails(header(0, 1) + text("general.alignment") + raw<int32_t>(10) + raw<uint64_t>(32) + std::string(64, '\0'),
+              "general.alignment");
 }
 
 TEST(gguf_tensors_that_are_wrong) {
@@ -157,7 +168,8 @@ TEST(gguf_tensors_that_are_wrong) {
   check_fails(one_tensor("t", 3, {int64_t{1} << 31, int64_t{1} << 31, 4}, 0, 0), "overflows");
   check_fails(one_tensor("t", 1, {INT64_MAX}, 0, 0), "overflows");
   check_fails(one_tensor("t", 1, {int64_t{1} << 60}, 0, 0), "ends beyond");
-  for (const int32_t type : {-1, 4, 5, 31, 36, 43, 1000}) check_fails(one_tensor("t", 1, {32}, type, 0), "unknown type");
+  for (const int32_t type : {-1, 4, 5, 31, 36, 43, 1000})
+    check_fails(one_tensor("t", 1, {32}, type, 0), "unknown type");
   check_fails(one_tensor("t", 1, {33}, 8, 0), "block of 32");
   check_fails(one_tensor("t", 1, {4}, 0, 32), "offset");
   check_fails(one_tensor("t", 1, {4}, 0, 1), "offset");

@@ -30,7 +30,8 @@ struct TestWeights {
 };
 
 // y (m, n) by the backend's own packing and tiles, k in blocks of `k_block`.
-std::vector<float> product(const Backend& backend, const std::vector<float>& x, int m, const TestWeights& w, int k_block) {
+std::vector<float> product(const Backend& backend, const std::vector<float>& x, int m, const TestWeights& w,
+                           int k_block) {
   const size_t ldy = static_cast<size_t>(w.n) + 3;
   Guarded y(m * ldy);
   for (int k0 = 0; k0 < w.k; k0 += k_block) {
@@ -76,7 +77,8 @@ void check_product(const Backend& backend, DType type, int m, int n, int k, Fill
   const std::vector<float> x = filled(static_cast<size_t>(m) * k, fill, static_cast<uint32_t>(n + k));
   const std::vector<float> y = product(backend, x, m, w, k_block);
   CHECK(near_double(y, x, m, w));
-  CHECK(y == product(scalar(), x, m, w, w.k));  // the same additions in the same order: the same bits, however k is split
+  CHECK(y ==
+        product(scalar(), x, m, w, w.k));  // the same additions in the same order: the same bits, however k is split
 }
 
 }  // namespace
@@ -138,7 +140,9 @@ TEST(kernels_layer_norm) {
         for (const float value : x) mean += value / k;
         for (const float value : x) variance += (value - mean) * (value - mean) / k;
         if (fill == Fill::tiny) continue;  // its squares are denormal: the float result is only close to eps
-        for (int i = 0; i < k; ++i) CHECK(std::fabs(y[i] - ((x[i] - mean) / std::sqrt(variance + 1e-12) * w[i] + b[i])) <= 2e-5 * (1 + std::fabs(w[i]) * std::sqrt(k)));
+        for (int i = 0; i < k; ++i)
+          CHECK(std::fabs(y[i] - ((x[i] - mean) / std::sqrt(variance + 1e-12) * w[i] + b[i])) <=
+                2e-5 * (1 + std::fabs(w[i]) * std::sqrt(k)));
       }
     }
   }
@@ -148,7 +152,8 @@ TEST(kernels_finish) {
   for (const Backend* backend : available_backends()) {
     for (const int n : {1, 7, 16, 33}) {
       for (const Act act : {Act::none, Act::gelu_erf, Act::gelu_tanh}) {
-        const std::vector<float> y0 = filled(static_cast<size_t>(3) * n, Fill::random, 4), bias = filled(n, Fill::random, 5);
+        const std::vector<float> y0 = filled(static_cast<size_t>(3) * n, Fill::random, 4),
+                                 bias = filled(n, Fill::random, 5);
         const std::vector<float> residual = filled(static_cast<size_t>(3) * n, Fill::random, 6);
         for (const float* add : {static_cast<const float*>(nullptr), residual.data()}) {
           Guarded y(y0), truth(y0);
@@ -211,7 +216,8 @@ struct AttentionCase {
 
   std::vector<float> run(const Backend& backend, int first, int count) const {
     Guarded out(count * ld), scratch(attention_scratch(dim));
-    backend.attend({q.data() + first * ld, ld, count, k.data(), v.data(), ld, keys, dim, 1.0f / std::sqrt(static_cast<float>(dim)), out.data(), ld},
+    backend.attend({q.data() + first * ld, ld, count, k.data(), v.data(), ld, keys, dim,
+                    1.0f / std::sqrt(static_cast<float>(dim)), out.data(), ld},
                    scratch.data());
     CHECK(out.intact());
     CHECK(scratch.intact());

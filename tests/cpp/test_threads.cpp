@@ -1,6 +1,4 @@
 // The pool: every item once, the order of turns, denormals, and a child after fork (csrc/threads, csrc/cpu).
-#include "threads.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 
 #include "check.h"
 #include "cpu.h"
+#include "threads.h"
 
 using namespace bankml;
 
