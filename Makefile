@@ -1,5 +1,6 @@
 # From a fresh clone: `make serve` for a server, `make test` for every test. A second run does only what changed.
 
+comma := ,
 PYTHON ?= python3
 PORT ?= 18093
 MODEL ?=
@@ -10,9 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.inc)
 CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
 CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
+# Backends that this CPU runs and that must therefore have been built and tested.
+BACKENDS_HERE := scalar$(if $(shell grep -lw avx2 /proc/cpuinfo 2>/dev/null),$(comma)avx2)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench bench-full bench-soak profile check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -23,16 +26,16 @@ test: $(VENV)/.built $(VENV)/.test test-cpp
 	$(BIN)/python -m pytest
 
 test-cpp: build/cpp/.built
-	build/cpp/bankml_tests
+	BANKML_REQUIRE_BACKENDS=$(BACKENDS_HERE) build/cpp/bankml_tests
 	for fuzz in build/cpp/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}/* || exit 1; done
 
 oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
 	$(BIN)/python -m oracle
 
-bench: $(VENV)/.built $(VENV)/.oracle $(VENV)/.bench
+bench: $(VENV)/.built $(VENV)/.bench
 	$(BIN)/python -m bench
 
-check: $(VENV)/.built $(VENV)/.test $(VENV)/.check
+check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -87,7 +90,7 @@ $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES)
 	@touch $@
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench: $(VENV)/.%: $(VENV)/.built pyproject.toml
-	$(PIP) install -q $$($(BIN)/python -c 'import sys, tomllib; print(*(f"\"{d}\"" for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"]))' | tr -d '"')
+	$(PIP) install -q $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"])')
 	@touch $@
 
 build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)

@@ -6,14 +6,25 @@ vectors = bankml.load("all-minilm-l6-v2").encode(["a text", "another"])   # floa
 
 from typing import TYPE_CHECKING, Any
 
-from bankml.errors import BusyError, Error, InputError, ModelError, StoreError
+from bankml.errors import BusyError, Error, InputError, ModelError, ModelWarning, StoreError, TooLongError
 
 if TYPE_CHECKING:
     from bankml.encoder import Encoder, load
 
     __version__: str
 
-__all__ = ["BusyError", "Encoder", "Error", "InputError", "ModelError", "StoreError", "__version__", "load"]
+__all__ = [
+    "BusyError",
+    "Encoder",
+    "Error",
+    "InputError",
+    "ModelError",
+    "ModelWarning",
+    "StoreError",
+    "TooLongError",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

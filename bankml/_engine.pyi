@@ -21,7 +21,7 @@ def dequantize(type: int, blocks: bytes) -> NDArray[np.float32]:
 class GGUF:
     """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
 
-    def __init__(self, path: str) -> None: ...
+    def __init__(self, path: str | bytes) -> None: ...
     @property
     def metadata(self) -> dict[str, Any]:
         """Every key in file order. Arrays longer than 64 elements are given as None."""
@@ -32,7 +32,7 @@ class GGUF:
 class Engine:
     def __init__(
         self,
-        path: str,
+        path: str | bytes,  # bytes for a path that is not UTF-8
         threads: int = 0,
         backend: str = "",
         gelu: Literal["erf", "tanh"] = "erf",

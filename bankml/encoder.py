@@ -1,6 +1,7 @@
 """Texts in, vectors out: the native engine with the names of a Python library."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml._engine import Engine
-from bankml.errors import InputError, ModelError
+from bankml.errors import InputError, ModelError, ModelWarning
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ class Encoder:
     """An embedding model in a GGUF file, ready to encode; safe to use from many threads.
 
     `threads=None` means BANKML_THREADS, else one per usable physical core; `backend=None` means BANKML_BACKEND, else
-    the best one this CPU allows. Raises ModelError when the file cannot be used, InputError when an option cannot.
+    the best one this CPU allows. Raises ModelError when the file cannot be used, InputError when an option cannot;
+    warns (ModelWarning) of what the file leaves unsaid and is assumed.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Encoder:
         threads = settings.threads if threads is None else threads
         backend = settings.backend if backend is None else backend
         self.path = Path(path)
-        self._engine = Engine(os.fspath(path), threads, backend, gelu, pooling or "")
+        self._engine = Engine(os.fsencode(path), threads, backend, gelu, pooling or "")
         self.name: str = name or self._engine.name or self.path.stem
         self.dims: int = self._engine.dims
         self.context_length: int = self._engine.context_length
@@ -62,6 +64,8 @@ class Encoder:
         self.pooling: str = self._engine.pooling
         self.backend: str = self._engine.backend
         self.threads: int = self._engine.threads
+        for sentence in self._engine.warnings:
+            warnings.warn(f"{self.path}: {sentence.strip(' .')}", ModelWarning, stacklevel=2)
 
     @cached_property
     def digest(self) -> str:
@@ -81,7 +85,7 @@ class Encoder:
         """Vectors of the texts: float32 (n, dims), C-contiguous, of unit length unless `normalize` is False.
 
         `dimensions` keeps the first so many components (of unit length again); 0 and below, or `dims` and above, change
-        nothing. With `truncate=False` a text longer than `context_length` tokens raises InputError.
+        nothing. With `truncate=False` a text longer than `context_length` tokens raises TooLongError.
         """
         return self.encode_full(texts, normalize, truncate, dimensions).vectors
 

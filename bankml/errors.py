@@ -15,6 +15,14 @@ class InputError(Error, ValueError):
     """A request that cannot be served as asked."""
 
 
+class TooLongError(InputError):
+    """A text of more tokens than the limit, where cutting it was not allowed."""
+
+
+class ModelWarning(UserWarning):
+    """What the user of a model should know though it works: a key that its file lacks, and what is assumed."""
+
+
 class BusyError(Error):
     """The engine has too much to do already; try again later."""
 

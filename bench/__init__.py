@@ -1,1 +1,1 @@
-"""Is it fast? Speed beside llama.cpp and the machine's measured peak (`python -m bench`), memory (`python -m bench.memory`)."""
+"""Is it fast? Speed beside llama.cpp and the measured peak (`python -m bench`), memory (`python -m bench.memory`)."""

@@ -1,4 +1,4 @@
-"""What is timed: which texts of which model, as token ids, and how many f32 operations the model's graph has for them."""
+"""What is timed: which texts of which model, as token ids, and how many f32 operations the graph has for them."""
 
 import zlib
 from collections.abc import Callable, Sequence

@@ -104,7 +104,10 @@ class LlamaCpp:
 
     def _new_context(self, tokens: int, texts: int) -> Any:
         options = self._api.llama_context_default_params()
-        options.n_ctx = options.n_batch = options.n_ubatch = max(tokens, 32)  # more tokens than n_ubatch abort
+        room = (
+            -(-max(tokens, 32) // texts) * texts
+        )  # it aborts on less than the tokens, and on no multiple of the texts
+        options.n_ctx = options.n_batch = options.n_ubatch = room
         options.n_seq_max, options.embeddings, options.kv_unified = texts, True, True
         options.n_threads = options.n_threads_batch = len(os.sched_getaffinity(0))
         context = self._api.llama_init_from_model(self._model, options)

@@ -54,13 +54,15 @@ def lines(found: dict[str, Any]) -> list[str]:
     after = found["after_all"]
     cut = f"cut to {found['max_tokens']} tokens" if found["max_tokens"] else "whole"
     speed = found["tokens"] / found["embedding"]
+    anon, file, peak = (after[key] / 1e6 for key in ("anon", "file", "peak"))
     return [
         f"import {1e3 * found['import']:.0f} ms (at most {1e3 * PROMISED['import']:.0f})",
         f"first vector {found['first_vector']:.2f} s after import (at most {PROMISED['first_vector']:.0f}), "
         f"of it loading {found['load']:.2f} s; median of {STARTS} processes",
         f"resident {found['resident'] / 1e6:.0f} MB (at most {PROMISED['resident'] / 1e6:.0f}): "
-        f"anon {after['anon'] / 1e6:.0f}, file {after['file'] / 1e6:.0f}; the most at any moment {after['peak'] / 1e6:.0f}",
-        f"{found['texts']} sections, {cut}: {found['tokens']} tokens in {found['embedding']:.0f} s, {speed:.0f} tokens/s",
+        f"anon {anon:.0f}, file {file:.0f}; the most at any moment {peak:.0f}",
+        f"{found['texts']} sections, {cut}: {found['tokens']} tokens in {found['embedding']:.0f} s, "
+        f"{speed:.0f} tokens/s",
     ]
 
 

@@ -1,5 +1,6 @@
-// What the machine can do at this moment: f32 multiply-adds and bytes read per second, of the thread that calls. Assembler throughout: a compiler folds equal
-// accumulators into one, or drops loads whose values nobody uses, and then reports nonsense.
+// What the machine can do at this moment: f32 multiply-adds and bytes read per second, of the thread that calls.
+// Assembler throughout: a compiler folds equal accumulators into one, or drops loads whose values nobody uses, and then
+// reports nonsense.
 
 #include <chrono>
 #include <cstddef>
@@ -18,8 +19,9 @@ constexpr int kTurns = 100'000;                   // of a loop of 24 instruction
 
 // 12 accumulators of their own: latency 4, two a cycle, so at least 8 must be in flight.
 #define BANKML_TWELVE(OP) OP(0) OP(1) OP(2) OP(3) OP(4) OP(5) OP(6) OP(7) OP(8) OP(9) OP(10) OP(11)
-#define BANKML_CLOBBERED                                                                                                                       \
-  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "cc"
+#define BANKML_CLOBBERED                                                                                              \
+  "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
+      "cc"
 #define BANKML_LOOP(BODY) "1:\n\t" BODY BODY "dec %[turns]\n\tjnz 1b\n\t"
 
 #define BANKML_AVX2(i) "vfmadd231ps %%ymm12, %%ymm13, %%ymm" #i "\n\t"
@@ -27,28 +29,31 @@ constexpr int kTurns = 100'000;                   // of a loop of 24 instruction
 #define BANKML_ZERO(i) "vxorps %%xmm" #i ", %%xmm" #i ", %%xmm" #i "\n\t"
 
 void avx2(int64_t turns) {
-  __asm__ volatile(BANKML_TWELVE(BANKML_ZERO) "vbroadcastss %[factor], %%ymm12\n\tvbroadcastss %[addend], %%ymm13\n\t" BANKML_LOOP(
-                       BANKML_TWELVE(BANKML_AVX2)) "vzeroupper\n\t"
-                   : [turns] "+r"(turns)
-                   : [factor] "m"(kFactor), [addend] "m"(kAddend)
-                   : BANKML_CLOBBERED);
+  __asm__ volatile(
+      BANKML_TWELVE(BANKML_ZERO) "vbroadcastss %[factor], %%ymm12\n\tvbroadcastss %[addend], %%ymm13\n\t" BANKML_LOOP(
+          BANKML_TWELVE(BANKML_AVX2)) "vzeroupper\n\t"
+      : [turns] "+r"(turns)
+      : [factor] "m"(kFactor), [addend] "m"(kAddend)
+      : BANKML_CLOBBERED);
 }
 
 void avx512(int64_t turns) {
-  __asm__ volatile(BANKML_TWELVE(BANKML_ZERO) "vbroadcastss %[factor], %%zmm12\n\tvbroadcastss %[addend], %%zmm13\n\t" BANKML_LOOP(
-                       BANKML_TWELVE(BANKML_AVX512)) "vzeroupper\n\t"
-                   : [turns] "+r"(turns)
-                   : [factor] "m"(kFactor), [addend] "m"(kAddend)
-                   : BANKML_CLOBBERED);
+  __asm__ volatile(
+      BANKML_TWELVE(BANKML_ZERO) "vbroadcastss %[factor], %%zmm12\n\tvbroadcastss %[addend], %%zmm13\n\t" BANKML_LOOP(
+          BANKML_TWELVE(BANKML_AVX512)) "vzeroupper\n\t"
+      : [turns] "+r"(turns)
+      : [factor] "m"(kFactor), [addend] "m"(kAddend)
+      : BANKML_CLOBBERED);
 }
 
 // Without a fused instruction: six products beside six sums, both ports busy.
 #define BANKML_MUL(i) "mulps %%xmm12, %%xmm" #i "\n\t"
 #define BANKML_ADD(i) "addps %%xmm13, %%xmm" #i "\n\t"
 #define BANKML_SSE_ZERO(i) "xorps %%xmm" #i ", %%xmm" #i "\n\t"
-#define BANKML_SSE                                                                                                                             \
-  BANKML_MUL(0) BANKML_ADD(6) BANKML_MUL(1) BANKML_ADD(7) BANKML_MUL(2) BANKML_ADD(8) BANKML_MUL(3) BANKML_ADD(9) BANKML_MUL(4) BANKML_ADD(10) \
-      BANKML_MUL(5) BANKML_ADD(11)
+#define BANKML_SSE                                                                                                \
+  BANKML_MUL(0)                                                                                                   \
+  BANKML_ADD(6) BANKML_MUL(1) BANKML_ADD(7) BANKML_MUL(2) BANKML_ADD(8) BANKML_MUL(3) BANKML_ADD(9) BANKML_MUL(4) \
+      BANKML_ADD(10) BANKML_MUL(5) BANKML_ADD(11)
 
 void sse(int64_t turns) {
   __asm__ volatile(BANKML_TWELVE(BANKML_SSE_ZERO) "movss %[factor], %%xmm12\n\tshufps $0, %%xmm12, %%xmm12\n\t"
@@ -76,7 +81,8 @@ bool supported(int level) {
 // 64 bytes a step into four registers; 16-byte loads go far beyond what memory delivers.
 void read(const char* from, const char* end) {
   __asm__ volatile(
-      "1:\n\tmovups (%[from]), %%xmm0\n\tmovups 16(%[from]), %%xmm1\n\tmovups 32(%[from]), %%xmm2\n\tmovups 48(%[from]), %%xmm3\n\t"
+      "1:\n\tmovups (%[from]), %%xmm0\n\tmovups 16(%[from]), %%xmm1\n\tmovups 32(%[from]), %%xmm2\n\tmovups "
+      "48(%[from]), %%xmm3\n\t"
       "add $64, %[from]\n\tcmp %[end], %[from]\n\tjb 1b\n\t"
       : [from] "+r"(from)
       : [end] "r"(end)

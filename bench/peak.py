@@ -55,9 +55,7 @@ def read_rate(threads: int, rounds: int = 5) -> float:
     """Bytes per second that `threads` threads together read from memory; the median of the rounds."""
     shares = [np.ones(READ_BYTES, np.uint8) for _ in range(threads)]
     address = [share.ctypes.data for share in shares]
-    rates = [
-        _together(threads, lambda i: float(_library().peak_read(address[i], READ_BYTES))) for _ in range(rounds)
-    ]
+    rates = [_together(threads, lambda i: float(_library().peak_read(address[i], READ_BYTES))) for _ in range(rounds)]
     return statistics.median(rates)
 
 

@@ -19,7 +19,8 @@ class Resident:
 
 def now() -> Resident:
     """Of the calling process."""
-    lines = dict(line.split(":", 1) for line in open("/proc/self/status", encoding="ascii") if ":" in line)
+    with open("/proc/self/status", encoding="ascii") as status:
+        lines = dict(line.split(":", 1) for line in status if ":" in line)
     anon, file, peak = (int(lines[key].split()[0]) << 10 for key in ("RssAnon", "RssFile", "VmHWM"))
     return Resident(anon, file, peak)
 

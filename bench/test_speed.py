@@ -13,7 +13,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench import cases, peak
-from bench.cases import CASES, Case, Model
+from bench.cases import CASES, Case
 from bench.worker import Turn, Worker
 
 PAUSE = 0.05  # seconds: an engine's threads go on spinning for a while after a call
@@ -78,7 +78,7 @@ def test_speed(benchmark: BenchmarkFixture, pair: Pair, case: Case, threads: int
     texts = case.model.texts(case.lengths)
     settings = {"bankml": pair.ours.prepare(texts), "llama.cpp": pair.peer.prepare(texts)}
     pair.ours.turn()
-    benchmark.pedantic(rounds.own, setup=rounds.others, rounds=case.rounds)
+    benchmark.pedantic(rounds.own, setup=rounds.others, rounds=case.rounds)  # type: ignore[no-untyped-call]
     benchmark.extra_info |= {"settings": settings, **figures(rounds)}
     assert benchmark.extra_info["cosine"] > 0.999  # both did the same work
 

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -45,8 +46,9 @@ T number(const uint8_t* data) {
   return value;
 }
 
-// One element at `data`, which moves behind it.
-py::object element(gguf::ValueType type, const uint8_t*& data) {
+// One element at `data`, which moves behind it. A string's length is read from the file anew and may not be believed:
+// `end` bounds it.
+py::object element(gguf::ValueType type, const uint8_t*& data, const uint8_t* end) {
   using gguf::ValueType;
   const uint8_t* at = data;
   switch (type) {
@@ -75,7 +77,8 @@ py::object element(gguf::ValueType type, const uint8_t*& data) {
     case ValueType::array:
       break;
     case ValueType::string: {
-      const auto length = static_cast<Py_ssize_t>(number<uint64_t>(at));
+      const auto room = static_cast<uint64_t>(end - at - 8);
+      const auto length = static_cast<Py_ssize_t>(std::min(number<uint64_t>(at), room));
       data += 8 + length;
       PyObject* text = PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(at) + 8, length, "replace");
       if (text == nullptr) throw py::error_already_set();
@@ -87,10 +90,13 @@ py::object element(gguf::ValueType type, const uint8_t*& data) {
 
 py::object python_value(const gguf::Value& value) {
   const uint8_t* data = value.data;
-  if (!value.is_array) return element(value.type, data);
+  const bool lone_string = !value.is_array && value.type == gguf::ValueType::string;
+  const uint8_t* end = data + value.bytes + (lone_string ? 8 : 0);
+  if (!value.is_array) return element(value.type, data, end);
   if (value.count > kShownElements) return py::none();
   py::list out;
-  for (uint64_t i = 0; i < value.count; ++i) out.append(element(value.type, data));
+  const py::ssize_t least = value.type == gguf::ValueType::string ? 8 : 1;
+  for (uint64_t i = 0; i < value.count && end - data >= least; ++i) out.append(element(value.type, data, end));
   return out;
 }
 
@@ -259,7 +265,7 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const Error& error) {
-    constexpr const char* kNames[] = {"ModelError", "InputError", "CancelledError"};
+    constexpr const char* kNames[] = {"ModelError", "InputError", "TooLongError", "CancelledError"};
     const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
     // The message may quote bytes of a path or a file that are not UTF-8.
     const char* what = error.what();

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -48,7 +49,9 @@ std::string first_line(const std::string& path) {
 int physical_cores() {
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 1;
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) {  // more processors than a cpu_set_t holds
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  }
   std::set<std::string> cores;  // by the list of siblings that share the core, "0,64"
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &mask)) continue;
@@ -79,7 +82,7 @@ double cgroup_quota() {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && controllers.find("cpu") == std::string::npos) continue;
+    if (!controllers.empty() && ("," + controllers + ",").find(",cpu,") == std::string::npos) continue;  // not cpuset
     const std::string root = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
     for (std::string group = line.substr(second + 1);; group = group.substr(0, group.rfind('/'))) {
       const double quota = quota_in(root + group);

@@ -67,6 +67,7 @@ bool Pass::advance(Turn& turn) {
 }
 
 void Pass::embed(const Crew& crew) {
+  const FlushDenormals flush;
   const int hidden = model_.hidden;
   RowReader reader(weights_.file);
   for (int text = 0; text < batch_.texts(); ++text) {

@@ -106,20 +106,20 @@ struct Engine::Impl {
 // One batch through all layers; its rows are appended to `out`.
 void Engine::Impl::run(const Batch& batch, const EncodeOptions& options, Cancellation& cancellation, Embeddings& out) {
   file.check_intact();
-  auto workspace = take_workspace();
-  Pass pass(model, weights, settings, batch, *workspace);
   const int rows = settings.pooling == Pooling::none ? batch.tokens() : batch.texts();
   std::vector<float> pooled(static_cast<size_t>(rows) * model.hidden);
   {
     const Place place;
-    Turn turn(place);
+    Turn turn(place);  // before the workspace: callers that wait hold no activations
+    auto workspace = take_workspace();
+    Pass pass(model, weights, settings, batch, *workspace);
     while (pass.advance(turn)) {
       cancellation.check();
       turn.yield();
     }
     pass.pool(pooled.data());
+    give_back(std::move(workspace));
   }
-  give_back(std::move(workspace));
   append_rows(pooled.data(), rows, options, out);
 }
 
@@ -151,14 +151,17 @@ std::vector<std::string> Engine::warnings() const {
 
 namespace {
 
+void check_length(bool too_long, size_t index, int limit, const EncodeOptions& options) {
+  if (!too_long || options.truncate) return;
+  throw Error(ErrorKind::too_long, "text " + std::to_string(index) + " has more than " + std::to_string(limit) +
+                                       " tokens, the most that is allowed; shorten it or allow truncation");
+}
+
 // The text's ids, cut to the limit, or an error when they may not be cut.
 Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, int limit,
                const EncodeOptions& options) {
   Tokens tokens = tokenizer.tokenize(text, {static_cast<size_t>(limit), options.parse_special});
-  if (tokens.truncated && !options.truncate) {
-    throw input_error("text " + std::to_string(index) + " has more than " + std::to_string(limit) +
-                      " tokens, the most this model takes; shorten it or allow truncation");
-  }
+  check_length(tokens.truncated, index, limit, options);
   if (tokens.ids.empty()) {
     throw input_error("text " + std::to_string(index) +
                       " has no tokens in this model's vocabulary, which adds no special ones; give it words");
@@ -166,17 +169,24 @@ Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, 
   return tokens;
 }
 
-void check_ids(const std::vector<int32_t>& ids, size_t index, int vocabulary, int limit) {
-  if (ids.empty()) throw input_error("text " + std::to_string(index) + " has no token ids; give at least one");
-  if (ids.size() > static_cast<size_t>(limit)) {
-    throw input_error("text " + std::to_string(index) + " has " + std::to_string(ids.size()) +
-                      " token ids, the model takes " + std::to_string(limit));
+// The same from ids: the closing token stays.
+Tokens limited(const std::vector<int32_t>& ids, size_t index, int limit, const EncodeOptions& options) {
+  const bool too_long = ids.size() > static_cast<size_t>(limit);
+  check_length(too_long, index, limit, options);
+  Tokens tokens{ids, too_long};
+  if (too_long) {
+    tokens.ids.resize(limit);
+    tokens.ids.back() = ids.back();
   }
+  return tokens;
+}
+
+void check_ids(const std::vector<int32_t>& ids, size_t index, int vocabulary) {
+  if (ids.empty()) throw input_error("text " + std::to_string(index) + " has no token ids; give at least one");
   for (const int32_t id : ids) {
-    if (id < 0 || id >= vocabulary) {
-      throw input_error("text " + std::to_string(index) + " has the token id " + std::to_string(id) +
-                        ", the vocabulary has " + std::to_string(vocabulary));
-    }
+    if (id >= 0 && id < vocabulary) continue;
+    throw input_error("text " + std::to_string(index) + " has the token id " + std::to_string(id) +
+                      ", the vocabulary has " + std::to_string(vocabulary) + "; use this model's tokenizer");
   }
 }
 
@@ -209,17 +219,14 @@ Embeddings Engine::encode_all(size_t count, const EncodeOptions& options, const 
 Embeddings Engine::encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
   const int context = impl_->model.context_length;
   const int limit = options.max_tokens > 0 ? std::min(options.max_tokens, context) : context;
-  if (limit < 3)
-    throw input_error("max_tokens is " + std::to_string(limit) +
-                      ", at least 3 are needed for one token between two special ones");
   return encode_all(texts.size(), options,
                     [&](size_t i) { return limited(*impl_->tokenizer, texts[i], i, limit, options); });
 }
 
 Embeddings Engine::encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const {
-  for (size_t i = 0; i < ids.size(); ++i)
-    check_ids(ids[i], i, impl_->tokenizer->vocabulary_size(), impl_->model.context_length);
-  return encode_all(ids.size(), options, [&](size_t i) { return Tokens{ids[i], false}; });
+  for (size_t i = 0; i < ids.size(); ++i) check_ids(ids[i], i, impl_->tokenizer->vocabulary_size());
+  return encode_all(ids.size(), options,
+                    [&](size_t i) { return limited(ids[i], i, impl_->model.context_length, options); });
 }
 
 void Engine::verify_finite(const std::function<void(uint64_t, uint64_t)>& progress) const {

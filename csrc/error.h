@@ -9,6 +9,7 @@ namespace bankml {
 enum class ErrorKind {
   model,      // a file that cannot be used
   input,      // a request that cannot be served as asked
+  too_long,   // a text above the limit that may not be cut
   cancelled,  // the caller gave up
 };
 

@@ -12,12 +12,13 @@
 
 #include "error.h"
 #include "mapping.h"
+#include "reader.h"
+#include "utf8.h"
 
 namespace bankml::gguf {
 
 namespace {
 
-constexpr uint64_t kMaxString = uint64_t{1} << 30;
 constexpr uint64_t kMaxCount = uint64_t{1} << 30;
 constexpr size_t kMaxTensorName = 63;  // GGML_MAX_NAME - 1
 constexpr int kMaxDims = 4;
@@ -31,62 +32,10 @@ constexpr const char* kValueNames[] = {"u8",   "i8",     "u16",   "i16", "u32", 
 
 const char* name_of(ValueType type) { return kValueNames[static_cast<int>(type)]; }
 
-// Text from an untrusted file, fit for a message: short, printable ASCII.
-std::string shown(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, 80)) out += c >= 32 && c < 127 ? c : '?';
-  return text.size() > 80 ? out + "…" : out;
-}
-
-// Reads forward through [0, size) of the map; every read is checked against what is left.
-class Reader {
- public:
-  Reader(const std::string& path, const uint8_t* data, uint64_t size) : path_(path), data_(data), size_(size) {}
-
-  uint64_t position() const { return position_; }
-  uint64_t left() const { return size_ - position_; }
-  const uint8_t* here() const { return data_ + position_; }
-
-  [[noreturn]] void fail(const std::string& what) const {
-    throw model_error(path_ + ": " + what + " (at byte " + std::to_string(position_) +
-                      "); the file is damaged or not a GGUF model: fetch it again");
-  }
-
-  void skip(uint64_t bytes, const char* what) {
-    if (bytes > left()) {
-      fail(std::string(what) + " needs " + std::to_string(bytes) + " bytes, " + std::to_string(left()) + " are left");
-    }
-    position_ += bytes;
-  }
-
-  template <class T>
-  T number(const char* what) {
-    T value;
-    const uint8_t* from = here();
-    skip(sizeof value, what);
-    std::memcpy(&value, from, sizeof value);
-    return value;
-  }
-
-  std::string_view string(const char* what) {
-    const auto length = number<uint64_t>(what);
-    if (length > kMaxString) fail(std::string(what) + " has a length of " + std::to_string(length));
-    const auto* from = reinterpret_cast<const char*>(here());
-    skip(length, what);
-    return {from, length};
-  }
-
- private:
-  const std::string& path_;
-  const uint8_t* data_;
-  uint64_t size_;
-  uint64_t position_ = 0;
-};
-
 ValueType read_type(Reader& in, const std::string& key) {
   const auto id = in.number<int32_t>("a value type");
   if (id < 0 || id > static_cast<int32_t>(ValueType::f64)) {
-    in.fail("key " + shown(key) + " has the unknown value type " + std::to_string(id));
+    in.fail("key " + utf8::printable(key) + " has the unknown value type " + std::to_string(id));
   }
   return static_cast<ValueType>(id);
 }
@@ -95,11 +44,12 @@ ValueType read_type(Reader& in, const std::string& key) {
 void read_array(Reader& in, const std::string& key, Value& value) {
   value.is_array = true;
   value.type = read_type(in, key);
-  if (value.type == ValueType::array) in.fail("key " + shown(key) + " is an array of arrays");
+  if (value.type == ValueType::array) in.fail("key " + utf8::printable(key) + " is an array of arrays");
   value.count = in.number<uint64_t>("an array length");
   const uint64_t least = value.type == ValueType::string ? 8 : kValueBytes[static_cast<int>(value.type)];
   if (value.count > kMaxCount || value.count > in.left() / least) {
-    in.fail("key " + shown(key) + " claims " + std::to_string(value.count) + " elements, more than the file can hold");
+    in.fail("key " + utf8::printable(key) + " claims " + std::to_string(value.count) +
+            " elements, more than the file can hold");
   }
   value.data = in.here();
   if (value.type == ValueType::string) {
@@ -124,9 +74,18 @@ Value read_value(Reader& in, const std::string& key) {
     value.bytes = kValueBytes[static_cast<int>(value.type)];
     in.skip(value.bytes, "a value");
     if (value.type == ValueType::boolean && *value.data > 1)
-      in.fail("key " + shown(key) + " is a bool of value " + std::to_string(*value.data));
+      in.fail("key " + utf8::printable(key) + " is a bool of value " + std::to_string(*value.data));
   }
   return value;
+}
+
+// A count that what is left of the file could hold.
+int64_t read_count(Reader& in, const char* what, uint64_t least_bytes) {
+  const auto count = in.number<int64_t>(what);
+  if (count < 0 || static_cast<uint64_t>(count) > in.left() / least_bytes) {
+    in.fail("claims " + std::to_string(count) + " " + what);
+  }
+  return count;
 }
 
 uint64_t padded(uint64_t size, uint64_t alignment) { return (size + alignment - 1) / alignment * alignment; }
@@ -135,18 +94,18 @@ uint64_t padded(uint64_t size, uint64_t alignment) { return (size + alignment - 
 uint64_t checked_bytes(Reader& in, const Tensor& tensor) {
   const DTypeInfo& type = info(tensor.type);
   if (tensor.ne[0] % type.block != 0) {
-    in.fail("tensor " + shown(tensor.name) + " has rows of " + std::to_string(tensor.ne[0]) +
+    in.fail("tensor " + utf8::printable(tensor.name) + " has rows of " + std::to_string(tensor.ne[0]) +
             " values, not a multiple of " + type.name + "'s block of " + std::to_string(type.block));
   }
   int64_t values = 1;
   for (const int64_t extent : tensor.ne) {
-    if (extent != 0 && values > INT64_MAX / extent)
-      in.fail("tensor " + shown(tensor.name) + " has a shape that overflows");
+    if (extent == 0) in.fail("tensor " + utf8::printable(tensor.name) + " has an extent of 0");
+    if (values > INT64_MAX / extent) in.fail("tensor " + utf8::printable(tensor.name) + " has a shape that overflows");
     values *= extent;
   }
   const auto blocks = static_cast<uint64_t>(values / type.block);
   if (blocks > uint64_t{INT64_MAX} / type.block_bytes)
-    in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
+    in.fail("tensor " + utf8::printable(tensor.name) + " has a size that overflows");
   return blocks * type.block_bytes;
 }
 
@@ -158,21 +117,24 @@ Tensor read_tensor(Reader& in) {
   }
   const auto dims = in.number<uint32_t>("a number of dimensions");
   if (dims < 1 || dims > kMaxDims)
-    in.fail("tensor " + shown(tensor.name) + " has " + std::to_string(dims) + " dimensions");
+    in.fail("tensor " + utf8::printable(tensor.name) + " has " + std::to_string(dims) + " dimensions");
   tensor.n_dims = static_cast<int>(dims);
   std::fill(std::begin(tensor.ne), std::end(tensor.ne), 1);
   for (int i = 0; i < tensor.n_dims; ++i) {
     tensor.ne[i] = in.number<int64_t>("a shape");
-    if (tensor.ne[i] < 0) in.fail("tensor " + shown(tensor.name) + " has the extent " + std::to_string(tensor.ne[i]));
+    if (tensor.ne[i] < 0)
+      in.fail("tensor " + utf8::printable(tensor.name) + " has the extent " + std::to_string(tensor.ne[i]));
   }
   const auto type = in.number<int32_t>("a tensor type");
   if (dtype_info(type) == nullptr)
-    in.fail("tensor " + shown(tensor.name) + " has the unknown type id " + std::to_string(type));
+    in.fail("tensor " + utf8::printable(tensor.name) + " has the unknown type id " + std::to_string(type));
   tensor.type = static_cast<DType>(type);
   tensor.offset = in.number<uint64_t>("a tensor offset");
   tensor.bytes = checked_bytes(in, tensor);
   return tensor;
 }
+
+int64_t nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 template <class T>
 T load(const uint8_t* data) {
@@ -182,7 +144,7 @@ T load(const uint8_t* data) {
 }
 
 [[noreturn]] void wrong_type(const std::string& path, std::string_view key, const Value& value, const char* wanted) {
-  throw model_error(path + ": key " + shown(key) + " is " + (value.is_array ? "an array of " : "a ") +
+  throw model_error(path + ": key " + utf8::printable(key) + " is " + (value.is_array ? "an array of " : "a ") +
                     name_of(value.type) + ", " + wanted + " is needed; convert the model again");
 }
 
@@ -214,6 +176,7 @@ void File::map(const std::string& path) {
   struct stat status;
   const bool regular = fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
   size_ = regular ? static_cast<uint64_t>(status.st_size) : 0;
+  modified_ = regular ? nanoseconds(status.st_mtim) : 0;
   void* start = size_ >= 24 ? mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd_, 0) : MAP_FAILED;
   if (start == MAP_FAILED) {
     close(fd_);
@@ -232,54 +195,65 @@ void File::parse() {
   if (std::memcmp(map_, "GGUF", 4) != 0) in.fail("does not begin with the letters GGUF");
   in.skip(4, "the magic");
   const auto version = in.number<uint32_t>("the version");
-  if ((version & 0xffff) == 0)
+  if ((version & 0xffff) == 0) {
     in.fail("is written for a machine of the other byte order (version " + std::to_string(version) + ")");
+  }
   if (version != 2 && version != 3) in.fail("has GGUF version " + std::to_string(version) + ", 2 and 3 are read");
-  const auto n_tensors = in.number<int64_t>("the tensor count");
-  const auto n_keys = in.number<int64_t>("the key count");
-  if (n_tensors < 0 || static_cast<uint64_t>(n_tensors) > in.left() / kMinTensorBytes) {
-    in.fail("claims " + std::to_string(n_tensors) + " tensors");
+  const int64_t tensors = read_count(in, "tensors", kMinTensorBytes), keys = read_count(in, "keys", kMinKeyBytes);
+  parse_keys(in, keys);
+  if (integer("split.count").value_or(1) > 1) {
+    throw model_error(path_ + ": is one part of a split model (split.count " + std::to_string(*integer("split.count")) +
+                      "); join the parts with llama-gguf-split --merge");
   }
-  if (n_keys < 0 || static_cast<uint64_t>(n_keys) > in.left() / kMinKeyBytes) {
-    in.fail("claims " + std::to_string(n_keys) + " keys");
-  }
-  for (int64_t i = 0; i < n_keys; ++i) {
+  parse_tensors(in, tensors);
+  place_tensors(in);
+}
+
+void File::parse_keys(Reader& in, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
     std::string key(in.string("a key"));
     if (key.empty()) in.fail("has an empty key");
-    if (!values_.emplace(key, read_value(in, key)).second) in.fail("has the key " + shown(key) + " twice");
+    if (!values_.emplace(key, read_value(in, key)).second) {
+      in.fail("has the key " + utf8::printable(key) + " twice");
+    }
     key_order_.push_back(std::move(key));
   }
-  for (int64_t i = 0; i < n_tensors; ++i) {
+}
+
+void File::parse_tensors(Reader& in, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
     tensors_.push_back(read_tensor(in));
     if (!tensor_index_.emplace(tensors_.back().name, tensors_.size() - 1).second) {
-      in.fail("has the tensor " + shown(tensors_.back().name) + " twice");
+      in.fail("has the tensor " + utf8::printable(tensors_.back().name) + " twice");
     }
   }
-  if (integer("split.count").value_or(1) > 1) {
-    in.fail("is one part of a split model (split.count " + std::to_string(*integer("split.count")) +
-            "); join the parts with llama-gguf-split --merge");
-  }
-  uint64_t alignment = 32;
-  if (const Value* value = find("general.alignment")) {
-    if (value->is_array || value->type != ValueType::u32) wrong_type(path_, "general.alignment", *value, "a u32");
-    alignment = load<uint32_t>(value->data);
-  }
+}
+
+uint64_t File::alignment(const Reader& in) const {
+  const Value* value = find("general.alignment");
+  if (value == nullptr) return 32;
+  if (value->is_array || value->type != ValueType::u32) wrong_type(path_, "general.alignment", *value, "a u32");
+  const auto alignment = load<uint32_t>(value->data);
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > kMaxAlignment) {
-    in.fail("has the alignment " + std::to_string(alignment) + ", a power of two is needed");
+    in.fail("has the alignment " + std::to_string(alignment) + ", a power of two up to 2^24 is possible");
   }
-  data_start_ = padded(in.position(), alignment);
+  return alignment;
+}
+
+// Offsets must be the running sum of padded sizes, and every tensor must end inside the file.
+void File::place_tensors(const Reader& in) {
+  const uint64_t step = alignment(in);
+  data_start_ = padded(in.position(), step);
   uint64_t expected = 0;
   for (Tensor& tensor : tensors_) {
+    const std::string name = "tensor " + utf8::printable(tensor.name);
     if (tensor.offset != expected) {
-      in.fail("tensor " + shown(tensor.name) + " has the offset " + std::to_string(tensor.offset) + ", " +
-              std::to_string(expected) + " is due");
+      in.fail(name + " has the offset " + std::to_string(tensor.offset) + ", " + std::to_string(expected) + " is due");
     }
-    if (tensor.bytes > UINT64_MAX - alignment - expected)
-      in.fail("tensor " + shown(tensor.name) + " has a size that overflows");
-    expected += padded(tensor.bytes, alignment);
+    if (tensor.bytes > UINT64_MAX - step - expected) in.fail(name + " has a size that overflows");
+    expected += padded(tensor.bytes, step);
     if (data_start_ > size_ || tensor.offset + tensor.bytes > size_ - data_start_) {
-      in.fail("tensor " + shown(tensor.name) + " ends beyond the file's " + std::to_string(size_) +
-              " bytes; the download is incomplete");
+      in.fail(name + " ends beyond the file's " + std::to_string(size_) + " bytes; the download is incomplete");
     }
     tensor.offset += data_start_;
   }
@@ -413,9 +387,10 @@ void File::read(uint64_t offset, size_t size, void* out) const {
 
 void File::check_intact() const {
   struct stat status;
-  const bool whole = fstat(fd_, &status) == 0 && static_cast<uint64_t>(status.st_size) >= size_;
-  if (!whole || mapping_damaged(guard_slot_)) {
-    throw model_error(path_ + ": was truncated while it was in use; fetch the model again and reload");
+  const bool same = fstat(fd_, &status) == 0 && static_cast<uint64_t>(status.st_size) == size_ &&
+                    modified_ == nanoseconds(status.st_mtim);
+  if (!same || mapping_damaged(guard_slot_)) {
+    throw model_error(path_ + ": was truncated or written to while it was in use; load the model again");
   }
 }
 

@@ -13,6 +13,10 @@
 
 #include "dtypes.h"
 
+namespace bankml {
+class Reader;
+}
+
 namespace bankml::gguf {
 
 enum class ValueType : int32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
@@ -66,7 +70,8 @@ class File {
   uint64_t offset_of(const uint8_t* data) const { return static_cast<uint64_t>(data - map_); }
   // Reads bytes [offset, offset + size) of the file by pread; a short read is a model_error.
   void read(uint64_t offset, size_t size, void* out) const;
-  // Throws when the file was truncated since it was opened (by size, or seen as a fault inside the map).
+  // Throws when the file was truncated or written to since it was opened: by size, by time of change, or seen as a
+  // fault inside the map.
   void check_intact() const;
   // Lets the kernel drop the resident pages of the metadata, once a model has copied what it needs.
   void release_metadata() const;
@@ -75,10 +80,15 @@ class File {
   void map(const std::string& path);
   void unmap();
   void parse();
+  void parse_keys(Reader& in, int64_t count);
+  void parse_tensors(Reader& in, int64_t count);
+  void place_tensors(const Reader& in);
+  uint64_t alignment(const Reader& in) const;
 
   std::string path_;
   int fd_ = -1;
   uint64_t size_ = 0;
+  int64_t modified_ = 0;  // nanoseconds since the epoch, when it was opened
   const uint8_t* map_ = nullptr;
   int guard_slot_ = -1;
   uint64_t data_start_ = 0;

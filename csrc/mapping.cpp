@@ -6,12 +6,15 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
+
+#include "error.h"
 
 namespace bankml {
 
 namespace {
 
-constexpr int kSlots = 64;
+constexpr int kSlots = 256;
 
 struct Slot {
   std::atomic<uintptr_t> start{0};
@@ -48,20 +51,18 @@ void on_sigbus(int signal, siginfo_t* detail, void* context) {
   }
 }
 
-// Installed on the first map, and again when somebody else took the signal since.
+// Installed once: a second time could put a handler below ours that chains to us, and an unrelated fault would go in
+// circles.
 void install_handler() {
-  struct sigaction current;
-  if (sigaction(SIGBUS, nullptr, &current) == 0 && (current.sa_flags & SA_SIGINFO) &&
-      current.sa_sigaction == on_sigbus) {
-    return;
-  }
-  previous = current;
+  static bool installed = false;
+  if (installed) return;
+  installed = true;
   page_size = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   struct sigaction ours = {};
   ours.sa_sigaction = on_sigbus;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&ours.sa_mask);
-  sigaction(SIGBUS, &ours, nullptr);
+  sigaction(SIGBUS, &ours, &previous);
 }
 
 std::mutex& registry() {
@@ -81,7 +82,7 @@ int guard_mapping(const void* start, size_t size) {
     slots[i].start = reinterpret_cast<uintptr_t>(start);
     return i;
   }
-  return -1;
+  throw model_error(std::to_string(kSlots) + " model files are open, no more can be watched over; close some encoders");
 }
 
 void unguard_mapping(int slot) {

@@ -7,8 +7,8 @@
 
 namespace bankml {
 
-// Registers [start, start + size) with the SIGBUS handler and returns its slot, or -1 when all slots are taken (the map
-// then works, unguarded). A fault inside a guarded map puts zeros there and marks the slot as damaged.
+// Registers [start, start + size) with the SIGBUS handler and returns its slot; a model_error when all slots are taken.
+// A fault inside a guarded map puts zeros there and marks the slot as damaged.
 int guard_mapping(const void* start, size_t size);
 void unguard_mapping(int slot);
 bool mapping_damaged(int slot);

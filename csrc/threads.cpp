@@ -124,8 +124,6 @@ struct Queue {
   }
 };
 
-constexpr uint64_t kPatient = uint64_t{1} << 63;  // set in the order of every place that is not urgent
-
 struct Process {
   Pool pool;
   Queue queue;
@@ -148,7 +146,7 @@ Process& shared() {
 
 }  // namespace
 
-Place::Place(bool urgent) : order_(shared().places.fetch_add(1) | (urgent ? 0 : kPatient)) {}
+Place::Place() : order_(shared().places.fetch_add(1)) {}
 
 Turn::Turn(const Place& place) : order_(place.order()) {
   Queue& queue = shared().queue;

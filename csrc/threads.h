@@ -7,11 +7,10 @@
 
 namespace bankml {
 
-// A pass's place in the queue for the pool; taken once, kept until the pass ends. An urgent place comes before every
-// other.
+// A pass's place in the queue for the pool; taken once, kept until the pass ends.
 class Place {
  public:
-  explicit Place(bool urgent = false);
+  Place();
   uint64_t order() const { return order_; }
 
  private:

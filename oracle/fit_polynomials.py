@@ -1,6 +1,7 @@
 """Fits the polynomials of csrc/kernels/elementwise.inc and prints their coefficients with the error of the fit (exact arithmetic).
 
-Run: python oracle/fit_polynomials.py   (needs mpmath). The rounding error of the compiled f32 functions is measured by tests/test_functions.py.
+Run: python oracle/fit_polynomials.py   (needs mpmath, which the `oracle` extra brings). The error of the compiled f32
+functions is held by tests/cpp/test_kernels.cpp.
 """
 
 import mpmath as mp

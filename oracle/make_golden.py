@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml import models
-from oracle import llama, report, seeded, texts, tokens, vocabularies
+from oracle import report, seeded, texts, tokens, vocabularies
 from oracle.reference import Reference
 
 FOLDER = Path(__file__).parents[1] / "tests" / "oracle" / "golden"
@@ -94,6 +94,8 @@ def _seeded_entry(recipe: Tiny, folder: Path) -> dict[str, Any]:
 
 
 def _llama_vectors(path: Path) -> list[dict[str, Any]]:
+    from oracle import llama  # needs llama-cpp-python, which the tests that read the files do not
+
     ids = [tokens.hugging_face_ids()(text) for text in EMBEDDED[:LLAMA_TEXTS]]
     return [_entry(*pair) for pair in zip(ids, llama.encode_ids(path, ids), strict=True)]
 

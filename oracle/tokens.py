@@ -8,7 +8,7 @@ from types import MappingProxyType
 import tokenizers
 
 from bankml._engine import Engine
-from oracle import llama, texts, vocabularies
+from oracle import texts, vocabularies
 from oracle.differences import UNEXPLAINED, UNIGRAM_FAST, WORDPIECE_LLAMA, Class, classify
 from oracle.report import Row
 from oracle.token_references import XlmRoberta, xlmr_ids
@@ -26,6 +26,8 @@ def compare(minilm: Path, e5: Path) -> list[Row]:
 
 def wordpiece(minilm: Path, every: Sequence[str]) -> list[Row]:
     """Equal to Hugging Face's on every text; llama.cpp's differences explained."""
+    from oracle import llama
+
     ours, theirs = _engine(minilm), llama.Tokenizer(minilm)
     return [
         row("WordPiece", "Hugging Face", every, ours, hugging_face_ids(), ALL_EQUAL),
@@ -35,6 +37,8 @@ def wordpiece(minilm: Path, every: Sequence[str]) -> list[Row]:
 
 def unigram(e5: Path, every: Sequence[str]) -> list[Row]:
     """Equal to SentencePiece's but for ties, and to llama.cpp's; Hugging Face's differences explained."""
+    from oracle import llama
+
     ours, theirs, right = _engine(e5), llama.Tokenizer(e5), sentencepiece_ids()
     score = XlmRoberta.read(vocabularies.xlmr_file()).score
     fast = _plain(vocabularies.xlmr_file())

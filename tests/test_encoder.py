@@ -1,5 +1,6 @@
 """The encoder of real weights, through the names that api.md promises."""
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ import pytest
 import bankml
 from bankml._engine import backends
 from bankml.encoder import Encoder, chosen
-from bankml.errors import ModelError
+from bankml.errors import ModelError, TooLongError
 from bankml.models import Choice
 from oracle import seeded
 
@@ -179,3 +180,32 @@ def test_bge_m3_has_1024_dimensions_and_nothing_else_is_held_to_that(tmp_path: P
     with pytest.raises(ModelError, match=r"bge-m3:latest has 64 dimensions, bge-m3 has 1024"):
         chosen(Choice("bge-m3:latest", "ollama", path, "as asked"))
     assert chosen(Choice("mxbai-embed-large:latest", "ollama", path, "as asked")).dims == 64
+
+
+def test_what_a_file_leaves_unsaid_is_a_warning(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    path = seeded.tiny(tmp_path / "model.gguf")
+    Encoder(path).close()
+    assert not recwarn.list
+    path.write_bytes(path.read_bytes().replace(b"tokenizer.ggml.token_type\x09", b"tokenizer.ggml.token_typo\x09"))
+    with pytest.warns(bankml.ModelWarning, match=r"model\.gguf: tokenizer\.ggml\.token_type is absent: .* as text$"):
+        Encoder(path).close()
+
+
+def test_a_path_is_bytes(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"odd\xff.gguf")
+    with pytest.raises(ModelError, match=r"odd.*cannot be opened"):
+        Encoder(path)
+    seeded.tiny(path)
+    with Encoder(path) as encoder:
+        assert encoder.encode(["a"]).shape == (1, 64)
+        assert len(encoder.digest) == 64
+
+
+def test_only_a_text_that_is_too_long_is_too_long(minilm):
+    encoder = Encoder(minilm)
+    with pytest.raises(TooLongError, match="512"):
+        encoder.encode([LONG], truncate=False)
+    encoder.close()
+    with pytest.raises(bankml.InputError, match="closed") as error:
+        encoder.encode([LONG], truncate=False)
+    assert not isinstance(error.value, TooLongError)

@@ -86,6 +86,19 @@ def test_a_truncated_file_is_an_error_before_the_next_pass(model: Path) -> None:
             encoder.encode([TEXT])
 
 
+def test_a_file_that_is_written_to_is_an_error_not_another_models_answer(model: Path, tmp_path: Path) -> None:
+    """As `cp new.gguf model.gguf` does, in place: neither weights nor metadata of the new bytes may be used."""
+    encoder = Encoder(model)
+    encoder.encode([TEXT])
+    other = seeded.tiny(tmp_path / "other.gguf", dtype="F16", seed=7).read_bytes()
+    with model.open("r+b") as file:
+        file.write(other)
+    with pytest.raises(ModelError, match="written to"):
+        encoder.encode([TEXT])
+    with pytest.raises(ModelError, match="written to"):
+        _ = Encoder.metadata.func(encoder)  # type: ignore[attr-defined]
+
+
 def test_a_file_truncated_during_a_pass_is_an_error_not_a_signal(tmp_path: Path) -> None:
     """In a process of its own: without the guard it dies of SIGBUS."""
     path = seeded.tiny(tmp_path / "model.gguf", dtype="F32", layers=12, hidden=256, heads=4, ffn=1024)
@@ -116,9 +129,11 @@ descriptor = os.open(path, os.O_RDWR)
 import ctypes
 maps = [line for line in open("/proc/self/maps") if path in line]
 start, end = (int(part, 16) for part in maps[0].split()[0].split("-"))
+before = os.stat(path)
 os.truncate(path, 4096)
 ctypes.string_at(end - 4096, 1)   # a fault beyond the end of the file
 os.truncate(path, end - start)
+os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # only the fault itself can tell
 try:
     encoder.encode(["a"])
 except ModelError as error:
@@ -152,6 +167,7 @@ def long_work(encoder: Encoder, **options: object) -> None:
 
 
 def test_ctrl_c_is_seen_between_layers(model: Path) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
     encoder = Encoder(model)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     start = time.monotonic()

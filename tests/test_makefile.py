@@ -52,5 +52,3 @@ def test_an_old_python_is_named(bare: Path, tmp_path: Path) -> None:
     old.chmod(0o755)
     done = make(bare, tmp_path, "python3")
     assert "needs Python 3.11 or newer, Python 3.9.2 was found" in done.stderr
-
-

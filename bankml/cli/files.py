@@ -17,14 +17,14 @@ def models(json: AsJson = False) -> None:
 
     rows = [
         {
-            "name": entry.name,
-            "kind": entry.kind,
+            "name": entry.choice.name,
+            "kind": entry.choice.kind,
             "present": entry.present,
             "size": entry.size,
             "dims": entry.dims,
             "context_length": entry.context_length,
             "pooling": entry.pooling,
-            "licence": str(entry.licence),
+            "licence": str(entry.choice.licence),
             "path": str(entry.choice.path),
         }
         for entry in list_models()
@@ -39,7 +39,7 @@ def models(json: AsJson = False) -> None:
 def info(name: Name, json: AsJson = False) -> None:
     """Show what a model file says of itself; no weights are read."""
     from bankml.models import choose as named
-    from bankml.serve.description import describe
+    from bankml.models.description import describe
 
     choice = named(name)
     if not choice.present:

@@ -1,10 +1,14 @@
 """What commands print: JSON lines on stdout, notes for people on stderr."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+
+from bankml.errors import ModelWarning
+from bankml.utf8 import whole
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; an error too, as one object on stdout.")]
 Model = Annotated[
@@ -16,7 +20,7 @@ def write_json(value: Any) -> None:
     """One line of JSON on stdout; numpy arrays are allowed, lone surrogates become U+FFFD."""
     import orjson
 
-    sys.stdout.buffer.write(orjson.dumps(_whole(value), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.write(orjson.dumps(whole(value), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
     sys.stdout.buffer.flush()
 
 
@@ -25,13 +29,17 @@ def note(sentence: str) -> None:
     print(f"bankml: {sentence}", file=sys.stderr)
 
 
-def _whole(value: Any) -> Any:
-    """The same with every str fit for UTF-8: arguments of a terminal may hold any byte."""
-    if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value
+def note_warnings() -> None:
+    """From here on what models warn of (ModelWarning) is a note, each told once; other warnings stay as they are."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, ModelWarning):
+            note(str(message))
+        else:
+            shown(message, category, *place, **more)
+
+    warnings.showwarning = show
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

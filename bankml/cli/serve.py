@@ -6,6 +6,7 @@ import typer
 
 from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, write_json
+from bankml.settings import Settings
 
 
 def serve(
@@ -24,6 +25,7 @@ def serve(
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve import server
 
+    server.check(Settings.read())
     with server.listen(host, port) as listener:  # before the model, which may have to be pulled
         choice = choose(model)
         url = server.url(host, listener)

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from bankml.models import builtin
-from bankml.models.catalogue import ModelEntry
 from bankml.models.catalogue import entries as list_models
+from bankml.models.description import Description
 from bankml.models.names import Choice, choose, find
 from bankml.models.progress import Progress, shown
 from bankml.settings import Settings
 
-__all__ = ["Choice", "ModelEntry", "choose", "find", "list_models", "pull", "resolve"]
+__all__ = ["Choice", "Description", "choose", "find", "list_models", "pull", "resolve"]
 
 
 def resolve(name: str | None = None, progress: Progress | None = None) -> Choice:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 
 @contextmanager
-def replacement(path: Path) -> Iterator[Path]:
-    """A temporary path in `path`'s folder that becomes `path` when the block ends, and vanishes when it raises."""
+def replacement(path: Path, folder: Path | None = None) -> Iterator[Path]:
+    """A temporary path that becomes `path` when the block ends, and vanishes when it raises.
+
+    It lies in `folder`, of the same file system and swept by the caller if this process is killed; None: beside `path`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    temporary = (folder or path.parent) / f".{path.name}.{secrets.token_hex(8)}.tmp"
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
         yield temporary

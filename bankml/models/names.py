@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from bankml.errors import Error, InputError, ModelError
-from bankml.models import builtin, ollama_store, presets
+from bankml.models import builtin, header, ollama_store, presets
 from bankml.models.licence import UNKNOWN, Licence, classify
 from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
@@ -130,10 +130,8 @@ def _stored(model: OllamaModel, reason: str) -> Choice:
 
 
 def _stated_licence(path: Path) -> Licence:
-    from bankml._engine import GGUF
-
     try:
-        stated = GGUF(str(path)).metadata.get("general.license")
+        stated = header.read(path).metadata.get("general.license")
     except Error:
         return UNKNOWN
     return classify(stated) if isinstance(stated, str) else UNKNOWN

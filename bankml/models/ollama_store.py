@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bankml.errors import Error, ModelError
+from bankml.models import header
 from bankml.models.licence import Licence, classify_all
 from bankml.models.manifest import EMPTY, Layer, Manifest
 from bankml.models.ollama_name import OllamaName
@@ -67,12 +68,6 @@ class OllamaModel:
         layers = self.manifest.of_kind("params")
         return self._object(layers[0]) if layers else {}
 
-    @property
-    def num_ctx(self) -> int | None:
-        """The context length the model was published with, when it says one."""
-        value = self.parameters.get("num_ctx")
-        return value if type(value) is int and value > 0 else None
-
     @cached_property
     def licence_texts(self) -> list[str]:
         """The text of each licence layer."""
@@ -92,9 +87,7 @@ class OllamaModel:
         try:
             if isinstance(family := self.config.get("model_family"), str) and family:
                 return family
-            from bankml._engine import GGUF
-
-            return str(GGUF(str(self.gguf)).metadata.get("general.architecture", ""))
+            return header.read(self.gguf).arch
         except Error:
             return ""
 

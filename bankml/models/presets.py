@@ -48,8 +48,6 @@ class Preset:
     file_name: str
     size: int
     gguf_sha256: str
-    query_prefix: str = ""
-    passage_prefix: str = ""
 
     @property
     def download_bytes(self) -> int:
@@ -154,8 +152,6 @@ MULTILINGUAL_E5_SMALL = Preset(
     file_name="multilingual-e5-small-q4_0.gguf",
     size=73_816_704,
     gguf_sha256="6eed83d07be7d5a32af6f9c295cfa86e4723051fc308bb246b45d0ecb43e96be",
-    query_prefix="query: ",
-    passage_prefix="passage: ",
 )
 
 PRESETS = (ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL)

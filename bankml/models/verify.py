@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.models.digest import sha256
+from bankml.models.digest import fresh_sha256
 from bankml.models.names import Choice
 from bankml.models.progress import Progress, silent
 
@@ -74,7 +74,7 @@ def verify(choice: Choice, encoder: Encoding, progress: Progress = silent) -> Re
 
     Raises ModelError when it cannot be read or a weight is not finite; what else is wrong is in the report.
     """
-    digest = sha256(choice.path, progress)
+    digest = fresh_sha256(choice.path, progress)
     encoder.verify_finite(lambda done, total: progress("checking weights", done, total))
     published = published_for(choice)
     cosine = None

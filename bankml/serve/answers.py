@@ -8,6 +8,8 @@ import orjson
 from numpy.typing import NDArray
 from starlette.responses import Response
 
+from bankml.utf8 import whole
+
 
 class Answer(Response):
     """A JSON body; numpy arrays are allowed in it."""
@@ -18,7 +20,10 @@ class Answer(Response):
         super().__init__(content, status, headers)
 
     def render(self, content: Any) -> bytes:
-        return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+        try:
+            return orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+        except TypeError:  # a name or path of this machine that is not UTF-8
+            return orjson.dumps(whole(content), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
 def truncation_header(truncated: NDArray[np.bool_]) -> dict[str, str]:

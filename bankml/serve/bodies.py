@@ -1,4 +1,4 @@
-"""JSON in: a body of bounded size, decoded into a typed struct or refused."""
+"""JSON in: a body of bounded size with a bounded number of texts, decoded into a typed struct or refused."""
 
 import json
 from typing import TypeVar
@@ -7,10 +7,12 @@ import msgspec
 from starlette.requests import Request
 
 from bankml.serve.errors import RefusedError
+from bankml.utf8 import whole
 
 T = TypeVar("T")
 
 LIMIT = 16 * 2**20  # bytes; 5,000 passages of 3 kB
+MAX_TEXTS = 10_000  # of 1,024 dimensions: 41 MB of vectors, some 120 MB of JSON
 TOO_LARGE = "the request body is larger than 16 MiB; send fewer or shorter texts in one request"
 
 
@@ -25,6 +27,15 @@ async def read(request: Request, kind: type[T]) -> T:
         raise RefusedError(400, f"invalid request: {error}") from None
     except (ValueError, RecursionError) as error:
         raise RefusedError(400, f"the request body is not valid JSON: {error}") from None
+
+
+def check_count(texts: list[str]) -> None:
+    """Raises RefusedError for more texts than one request may hold."""
+    if len(texts) > MAX_TEXTS:
+        raise RefusedError(
+            400,
+            f"the request has {len(texts):,} texts, above the limit of {MAX_TEXTS:,}; send them in several requests",
+        )
 
 
 async def _bytes(request: Request) -> bytes:
@@ -51,5 +62,4 @@ def _decode(body: bytes, kind: type[T]) -> T:
 def _whole_characters(body: bytes) -> str:
     """The same JSON with every lone surrogate and every invalid byte as U+FFFD, which is how Go reads them."""
     value = json.loads(body.decode("utf-8", "replace"))
-    text = json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return str(whole(json.dumps(value, ensure_ascii=False)))

@@ -1,6 +1,8 @@
 """What is on this machine and in memory: /api/tags, /api/ps, /api/show, /api/version; also the list of /v1/models."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,16 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 import bankml
-from bankml import models
+from bankml.durations import FOREVER
 from bankml.errors import Error
 from bankml.models import Choice
+from bankml.models.catalogue import choices
+from bankml.models.description import Description, describe
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
-from bankml.serve.description import Description, describe
-from bankml.serve.durations import FOREVER
 from bankml.serve.engines import Loaded
-from bankml.serve.errors import RefusedError
 from bankml.serve.state import State, state
+
+Row = dict[str, Any]
 
 
 class ShowRequest(msgspec.Struct):
@@ -31,13 +34,12 @@ class ShowRequest(msgspec.Struct):
 
 async def tags(request: Request) -> Response:
     """Every model that can be named here, the newest first."""
-    return Answer({"models": [_listed(entry) for entry in await entries(state(request))]})
+    return Answer({"models": await rows(state(request), _listed)})
 
 
 async def ps(request: Request) -> Response:
     """The models in memory, the longest kept first."""
-    loaded = state(request).engines.loaded()
-    return Answer({"models": [await asyncio.to_thread(_in_memory, entry) for entry in loaded]})
+    return Answer({"models": await asyncio.to_thread(_ps, state(request).engines.loaded())})
 
 
 async def show(request: Request) -> Response:
@@ -52,23 +54,33 @@ async def version(request: Request) -> Response:
     return Answer({"version": bankml.__version__})
 
 
-async def entries(shared: State) -> list[Description]:
-    """Every model on this machine, the newest first; a file that cannot be read is left out."""
-    return await asyncio.to_thread(_entries, shared.names.served)
+async def rows(shared: State, row: Callable[[Description], Row]) -> list[Row]:
+    """`row` of every model on this machine, the newest first; a file that cannot be read is left out.
+
+    It runs in a thread: the digest of a large file takes seconds the first time.
+    """
+    return await asyncio.to_thread(_rows, shared.names.served, row)
 
 
-def _entries(served: Choice) -> list[Description]:
-    choices = {str(entry.choice.path): entry.choice for entry in models.list_models() if entry.present}
+def _rows(served: Choice, row: Callable[[Description], Row]) -> list[Row]:
+    here = {choice.path: choice for choice in choices() if choice.present}
     found = []
-    for choice in ({str(served.path): served} | choices).values():
-        try:
-            found.append(describe(choice))
-        except (Error, OSError):
-            continue
-    return sorted(found, key=lambda entry: -entry.modified)
+    for choice in ({served.path: served} | here).values():
+        with suppress(Error, OSError):
+            entry = describe(choice)
+            found.append((entry.modified, row(entry)))
+    return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _listed(entry: Description) -> dict[str, Any]:
+def _ps(loaded: list[Loaded]) -> list[Row]:
+    found = []
+    for model in loaded:
+        with suppress(Error, OSError):
+            found.append(_in_memory(model))
+    return found
+
+
+def _listed(entry: Description) -> Row:
     return {
         "name": entry.name,
         "model": entry.name,
@@ -80,7 +92,7 @@ def _listed(entry: Description) -> dict[str, Any]:
     }
 
 
-def _in_memory(loaded: Loaded) -> dict[str, Any]:
+def _in_memory(loaded: Loaded) -> Row:
     entry = describe(loaded.choice)
     return {
         "name": entry.name,
@@ -95,10 +107,7 @@ def _in_memory(loaded: Loaded) -> dict[str, Any]:
 
 
 def _shown(choice: Choice, verbose: bool) -> dict[str, Any]:
-    try:
-        entry = describe(choice)
-    except OSError as error:
-        raise RefusedError(500, f"{choice.path} cannot be read: {error.strerror}") from None
+    entry = describe(choice)
     shown = {
         "license": entry.licence,
         "modelfile": f"FROM {choice.path}\n",

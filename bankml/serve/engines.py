@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from bankml.durations import FOREVER
 from bankml.encoder import Encoder, chosen
-from bankml.errors import InputError
-from bankml.models import Choice
-from bankml.serve.durations import FOREVER
+from bankml.errors import Error, InputError, ModelError
+from bankml.models import Choice, header
+from bankml.models.ollama_store import ENCODERS
 
 
 @dataclass(eq=False, slots=True)
@@ -39,7 +40,7 @@ class Engines:
     async def hold(self, choice: Choice, keep_alive: int | None = None) -> AsyncIterator[Loaded]:
         """The model in memory, at least until the block ends and `keep_alive` nanoseconds after.
 
-        Raises ModelError for a file that cannot be used, InputError for a model that does not pool.
+        Raises ModelError for a file that cannot be used, InputError for a model that gives no vector per text.
         """
         loaded = await self._get(choice)
         loaded.users += 1
@@ -69,7 +70,12 @@ class Engines:
 
     def _load(self, choice: Choice) -> Encoder:
         threads, backend = self._options
-        encoder = chosen(choice, threads=threads, backend=backend)
+        try:
+            encoder = chosen(choice, threads=threads, backend=backend)
+        except ModelError as error:
+            if _is_encoder(choice):
+                raise
+            raise InputError(str(error)) from None  # the file is sound; the client named the wrong kind of model
         if encoder.pooling == "none":
             encoder.close()
             raise InputError(f"{choice.name} gives a vector per token, not per text; serve a model with a pooling type")
@@ -92,3 +98,11 @@ class Engines:
         if loaded.timer:
             loaded.timer.cancel()
         loaded.encoder.close()
+
+
+def _is_encoder(choice: Choice) -> bool:
+    """Whether its architecture is one that bankml runs; True when the file cannot be read, which is another fault."""
+    try:
+        return header.read(choice.path).arch in ENCODERS
+    except Error:
+        return True

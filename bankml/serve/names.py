@@ -17,10 +17,14 @@ class Names:
         preset = presets.find(served.name)
         names = (served.name, served.path.stem, *(preset.aliases if preset else ()))
         self._served = {_key(name) for name in names}
+        self._added: set[str] = set()
 
     def add(self, alias: str) -> None:
-        """One more name of the served model."""
-        self._served.add(_key(alias))
+        """One more name of the served model, which any other model of that name goes before.
+
+        It is what the file calls itself, and a file may call itself anything.
+        """
+        self._added.add(_key(alias))
 
     async def find(self, name: str) -> Choice:
         """The model of this name, which is never taken for a path and never pulled.
@@ -31,14 +35,19 @@ class Names:
             raise RefusedError(400, "model is required")
         if _key(name) in self._served:
             return self.served
-        try:
-            OllamaName.parse(name)
-        except InputError:
-            raise RefusedError(400, "invalid model name") from None
-        choice = await asyncio.to_thread(models.find, name.removesuffix(":latest"))
-        if choice is None:
-            raise not_found(name)
-        return choice
+        if choice := await asyncio.to_thread(models.find, name.removesuffix(":latest")):
+            return choice
+        if _key(name) in self._added:
+            return self.served
+        raise _unknown(name)
+
+
+def _unknown(name: str) -> RefusedError:
+    try:
+        OllamaName.parse(name)
+    except InputError:
+        return RefusedError(400, "invalid model name")
+    return not_found(name)
 
 
 def _key(name: str) -> str:

@@ -10,17 +10,18 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bankml.encoder import Encoded, Encoder
-from bankml.errors import BusyError, Error, InputError
+from bankml.durations import keep_alive
+from bankml.encoder import Encoded
+from bankml.errors import BusyError, Error, TooLongError
 from bankml.models import Choice
 from bankml.serve.answers import Answer, truncation_header
-from bankml.serve.bodies import read
-from bankml.serve.durations import keep_alive
+from bankml.serve.bodies import check_count, read
 from bankml.serve.errors import TOO_LONG, RefusedError
 from bankml.serve.state import state
 
-Encode = Callable[[Callable[[], bool]], Encoded]  # given the function that tells whether the client has left
+Encode = Callable[..., Encoded]  # takes `cancelled`, the function that tells whether the client has left
 
+LEAST_TOKENS = 3  # one of the text between two special ones
 NOTHING_LEFT = "input after truncation exceeds maximum context length"
 
 
@@ -55,9 +56,10 @@ async def embed(request: Request) -> Response:
         ready = time.perf_counter_ns()
         if not texts:
             return Answer({"model": body.model, "embeddings": []})
+        _check_room(limit)
         normalize, truncate = body.normalize is not False, body.truncate is not False
         encode = partial(loaded.encoder.encode_full, texts, normalize, truncate, body.dimensions, max_tokens=limit)
-        encoded = await _run(request, _checked(loaded.encoder, texts, limit, encode), truncate)
+        encoded = await _run(request, encode)
     content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
@@ -73,9 +75,10 @@ async def embeddings(request: Request) -> Response:
     async with state(request).engines.hold(choice, keep) as loaded:
         if not body.prompt:
             return Answer({"embedding": []})
+        _check_room(limit)
         texts, normalize = [body.prompt], not legacy_is_raw(loaded.encoder.metadata)
         encode = partial(loaded.encoder.encode_full, texts, normalize, truncate=False, max_tokens=limit)
-        encoded = await _run(request, _checked(loaded.encoder, texts, limit, encode), truncate=False, too_long=500)
+        encoded = await _run(request, encode, too_long=500)
     return Answer({"embedding": encoded.vectors[0].astype(np.float64)})
 
 
@@ -100,13 +103,13 @@ async def _legacy_find(request: Request, name: str) -> Choice:
         raise RefusedError(400, "model is required") from None
 
 
-async def _run(request: Request, encode: Encode, truncate: bool, too_long: int = 400) -> Encoded:
+async def _run(request: Request, encode: Encode, too_long: int = 400) -> Encoded:
     try:
-        return await state(request).workers.run(request, encode)
+        return await state(request).workers.run(request, lambda cancelled: encode(cancelled=cancelled))
     except BusyError:
         raise
-    except InputError as error:
-        raise (RefusedError(too_long, TOO_LONG) if not truncate else error) from None
+    except TooLongError:
+        raise RefusedError(too_long, TOO_LONG) from None
     except Error as error:  # as Ollama: whatever stops an embedding that had begun is a 400
         raise RefusedError(400, str(error)) from None
 
@@ -124,6 +127,7 @@ def _texts(value: Any) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise RefusedError(400, "invalid input type")
+    check_count(texts)
     return texts
 
 
@@ -137,15 +141,10 @@ def _limit(options: dict[str, Any] | None) -> int | None:
     return int(value) if value > 0 else None
 
 
-def _checked(encoder: Encoder, texts: list[str], limit: int | None, encode: Callable[..., Encoded]) -> Encode:
-    """`encode`, after a look at the limit: one that has room for the special tokens alone can hold no text."""
-
-    def call(cancelled: Callable[[], bool]) -> Encoded:
-        if limit is not None and limit <= len(encoder.tokenize("")) and any(texts):
-            raise RefusedError(400, NOTHING_LEFT)
-        return encode(cancelled=cancelled)
-
-    return call
+def _check_room(limit: int | None) -> None:
+    """Raises RefusedError for a `num_ctx` that has room for the special tokens alone: it can hold no text."""
+    if limit is not None and limit < LEAST_TOKENS:
+        raise RefusedError(400, NOTHING_LEFT)
 
 
 def _counts(started: int, ready: int, tokens: int) -> dict[str, int]:

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bankml.encoder import Encoded
+from bankml.models.description import Description, describe
 from bankml.serve import catalogue
 from bankml.serve.answers import Answer, truncation_header
-from bankml.serve.bodies import read
-from bankml.serve.description import Description, describe
+from bankml.serve.bodies import check_count, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -59,7 +59,7 @@ async def embeddings(request: Request) -> Response:
 
 async def models(request: Request) -> Response:
     """Every model on this machine."""
-    return Answer({"object": "list", "data": [_model(entry) for entry in await catalogue.entries(state(request))]})
+    return Answer({"object": "list", "data": await catalogue.rows(state(request), _model)})
 
 
 async def model(request: Request) -> Response:
@@ -78,6 +78,7 @@ def _texts(value: Any) -> list[str]:
         raise RefusedError(400, "invalid input")
     texts = [value] if isinstance(value, str) else value
     if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+        check_count(texts)
         return texts
     raise RefusedError(400, TOKEN_IDS if _are_token_ids(texts) else "invalid input type")
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 import bankml
 from bankml.encoder import Encoder
 from bankml.serve.answers import Answer
-from bankml.serve.bodies import read
+from bankml.serve.bodies import MAX_TEXTS, check_count, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -49,7 +49,7 @@ async def ready(request: Request) -> Response:
 
 
 async def info(request: Request) -> Response:
-    """The served model and how it is computed."""
+    """The served model, how it is computed, and how many texts one request may hold."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
         return Answer(await shared.workers.run(request, lambda cancelled: _info(loaded.encoder)))
@@ -61,6 +61,7 @@ async def tokenize(request: Request) -> Response:
     if body.input is None:
         raise RefusedError(400, "input is required: a text or a list of texts")
     texts = [body.input] if isinstance(body.input, str) else body.input
+    check_count(texts)
     shared = state(request)
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
@@ -74,4 +75,4 @@ async def tokenize(request: Request) -> Response:
 
 def _info(encoder: Encoder) -> dict[str, Any]:
     names = ("name", "digest", "arch", "dims", "context_length", "pooling", "backend", "threads")
-    return {name: getattr(encoder, name) for name in names} | {"version": bankml.__version__}
+    return {name: getattr(encoder, name) for name in names} | {"max_texts": MAX_TEXTS, "version": bankml.__version__}

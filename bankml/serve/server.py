@@ -12,7 +12,6 @@ import uvicorn
 from bankml.errors import InputError
 from bankml.models import Choice
 from bankml.serve.app import create_app
-from bankml.serve.durations import FOREVER
 from bankml.serve.engines import Engines
 from bankml.serve.guard import is_loopback
 from bankml.serve.names import Names
@@ -28,9 +27,8 @@ class Served:
     """A server of one model by default, and of every other model on this machine by name."""
 
     def __init__(self, choice: Choice, threads: int | None = None, backend: str | None = None) -> None:
-        keep_alive = min(Settings.read().keep_alive * 1e9, FOREVER)
         self.choice = choice
-        self._state = State(Names(choice), Engines(int(keep_alive), threads, backend), Workers())
+        self._state = State(Names(choice), Engines(Settings.read().keep_alive, threads, backend), Workers())
 
     def run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         """Serve until SIGINT or SIGTERM; `ready` is called when the model is loaded and connections are accepted."""
@@ -65,6 +63,14 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+
+def check(settings: Settings) -> None:
+    """Raises InputError for a setting that would be silently ignored."""
+    if settings.api_key:
+        raise InputError(
+            "BANKML_API_KEY is set, and keys are not supported yet: unset it, or set it in a proxy in front of bankml"
+        )
 
 
 @contextlib.contextmanager

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "../utf8.h"
 #include "unicode.h"
-#include "utf8.h"
 
 namespace bankml {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "../error.h"
-#include "utf8.h"
+#include "../utf8.h"
 
 namespace bankml {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kKey = "tokenizer.ggml.precompiled_charsmap";
 
 Error broken(const std::string& what) {
-  return model_error(std::string(kKey) + " " + what + "; convert the model again.");
+  return model_error(std::string(kKey) + " " + what + "; convert the model again");
 }
 
 // Apart from the walk, which is inlined without the making of messages.
@@ -114,11 +114,27 @@ Charsmap::Match Charsmap::longest(std::string_view text) const {
   return {bytes, replacement(value)};
 }
 
-// A faulty map is not plain: then every text that meets the byte takes the checked way.
+// How many bytes of the text the map's paths follow, mapped or not.
+size_t Charsmap::reach(std::string_view text) const {
+  size_t index = offset_of(unit(0)), bytes = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte == 0) break;
+    index ^= byte;
+    const uint32_t node = unit(index);
+    if (label_of(node) != byte) break;
+    index ^= offset_of(node);
+    ++bytes;
+  }
+  return bytes;
+}
+
+// A byte that begins a longer rule with another ASCII byte is not plain, even if the two alone are not mapped. A faulty
+// map is not plain: then every text that meets the byte takes the checked way.
 bool Charsmap::is_plain(char ascii) const try {
   for (int next = 0; next < 128; next++) {
     const char pair[] = {ascii, static_cast<char>(next)};
-    if (longest({pair, 2}).bytes != 0) return false;
+    if (reach({pair, 2}) > 1 || longest({pair, 2}).bytes != 0) return false;
   }
   return true;
 } catch (const Error&) {

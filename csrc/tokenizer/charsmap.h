@@ -34,6 +34,7 @@ class Charsmap {
  private:
   uint32_t unit(size_t index) const;
   std::string_view replacement(uint32_t offset) const;
+  size_t reach(std::string_view text) const;
   bool is_plain(char ascii) const;
 
   std::vector<uint32_t> units_;

@@ -4,7 +4,7 @@
 #include <bit>
 #include <limits>
 
-#include "utf8.h"
+#include "../utf8.h"
 
 namespace bankml {
 namespace {

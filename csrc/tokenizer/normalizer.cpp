@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "utf8.h"
+#include "../utf8.h"
 
 namespace bankml {
 namespace {

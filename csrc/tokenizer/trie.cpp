@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../error.h"
-#include "utf8.h"
+#include "../utf8.h"
 
 namespace bankml {
 namespace {
@@ -127,7 +127,8 @@ class TrieBuilder {
     blocks_.emplace_back();
     if (blocks_.size() - first_open_ > kOpenBlocks) first_open_++;
     if (blocks_.size() * kBlock > kMaxUnits)
-      throw model_error("The vocabulary is too large: its pieces need more than 2^23 trie nodes.");
+      throw model_error(
+          "The vocabulary is too large: its pieces need more than 2^23 trie nodes; convert the model again");
     trie_.units_.resize(blocks_.size() * kBlock, Trie::kEmpty);
     return take(blocks_.size() - 1, 0);
   }
@@ -153,7 +154,7 @@ class TrieBuilder {
 
   static Error twice(const Trie::Entry& a, const Trie::Entry& b) {
     return model_error("tokenizer.ggml.tokens holds \"" + utf8::printable(a.text) + "\" twice, as tokens " +
-                       std::to_string(a.id) + " and " + std::to_string(b.id) + "; convert the model again.");
+                       std::to_string(a.id) + " and " + std::to_string(b.id) + "; convert the model again");
   }
 
   struct Child {

@@ -49,14 +49,14 @@ std::vector<float> Unigram::read_scores(const gguf::File& file) {
   std::vector<float> scores = file.floats("tokenizer.ggml.scores");
   if (scores.size() < size) {
     throw model_error("tokenizer.ggml.scores has " + std::to_string(scores.size()) + " entries for " +
-                      std::to_string(size) + " tokens; convert the model again.");
+                      std::to_string(size) + " tokens; convert the model again");
   }
   float least = 0;
   for (size_t i = 0; i < size; i++) {
     const PieceType type = vocabulary_.type(static_cast<int32_t>(i));
     float& score = scores[i];
     if (!std::isfinite(score))
-      throw model_error("tokenizer.ggml.scores[" + std::to_string(i) + "] is not finite; convert the model again.");
+      throw model_error("tokenizer.ggml.scores[" + std::to_string(i) + "] is not finite; convert the model again");
     if (type == PieceType::user_defined) score = 0;
     if (type == PieceType::normal) least = std::min(least, score);
   }
@@ -77,19 +77,19 @@ void Unigram::read_specials(const gguf::File& file) {
   }
   if (add_bos && !bos)
     throw model_error(
-        "tokenizer.ggml.add_bos_token is true but tokenizer.ggml.bos_token_id is absent; convert the model again.");
+        "tokenizer.ggml.add_bos_token is true but tokenizer.ggml.bos_token_id is absent; convert the model again");
   if (add_bos) opening_ = bos;
   if (add_eos) closing_ = eos;
 }
 
 std::optional<int32_t> Unigram::assumed(const gguf::File& file, std::string_view key, bool needed, int32_t id) {
   if (file.find(key) != nullptr) return vocabulary_.special(file, key, needed);
-  vocabulary_.warn(std::string(key) + " is absent: " + std::to_string(id) + " is assumed.");
+  vocabulary_.warn(std::string(key) + " is absent: " + std::to_string(id) + " is assumed");
   if (id < vocabulary_.size()) return id;
   if (!needed) return std::nullopt;
   throw model_error(std::string(key) + " is absent and the assumed " + std::to_string(id) +
                     " is outside of the vocabulary of " + std::to_string(vocabulary_.size()) +
-                    "; convert the model again.");
+                    "; convert the model again");
 }
 
 Tokens Unigram::tokenize(std::string_view utf8, const TokenizeOptions& options) const {

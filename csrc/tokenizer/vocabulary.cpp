@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../error.h"
-#include "utf8.h"
+#include "../utf8.h"
 
 namespace bankml {
 namespace {
@@ -14,13 +14,13 @@ constexpr size_t kMaxPieceBytes = size_t{1}
 
 std::vector<PieceType> read_types(const gguf::File& file, size_t size, std::vector<std::string>& warnings) {
   if (file.find("tokenizer.ggml.token_type") == nullptr) {
-    warnings.push_back("tokenizer.ggml.token_type is absent: every token is taken as text.");
+    warnings.push_back("tokenizer.ggml.token_type is absent: every token is taken as text");
     return std::vector<PieceType>(size, PieceType::normal);
   }
   const std::vector<int32_t> numbers = file.integers("tokenizer.ggml.token_type");
   if (numbers.size() < size) {
     throw model_error("tokenizer.ggml.token_type has " + std::to_string(numbers.size()) + " entries for " +
-                      std::to_string(size) + " tokens; convert the model again.");
+                      std::to_string(size) + " tokens; convert the model again");
   }
   std::vector<PieceType> types(size);
   for (size_t i = 0; i < size; i++) {
@@ -36,7 +36,7 @@ Vocabulary::Vocabulary(const gguf::File& file) {
   const std::vector<std::string_view> pieces = file.strings("tokenizer.ggml.tokens");
   if (pieces.empty() || pieces.size() > kMaxPieces) {
     throw model_error("tokenizer.ggml.tokens has " + std::to_string(pieces.size()) +
-                      " entries; a vocabulary has from 1 to 2^27.");
+                      " entries; a vocabulary has from 1 to 2^27; convert the model again");
   }
   types_ = read_types(file, pieces.size(), warnings_);
   starts_.reserve(pieces.size() + 1);
@@ -44,7 +44,8 @@ Vocabulary::Vocabulary(const gguf::File& file) {
   for (const std::string_view piece : pieces) {
     if (piece.size() > kMaxPieceBytes || bytes_.size() + piece.size() > UINT32_MAX) {
       throw model_error("tokenizer.ggml.tokens holds a piece of " + std::to_string(piece.size()) + " bytes as token " +
-                        std::to_string(starts_.size() - 1) + "; pieces have at most 65536 and 4 GiB in all.");
+                        std::to_string(starts_.size() - 1) +
+                        "; pieces have at most 65536 and 4 GiB in all; convert the model again");
     }
     bytes_ += piece;
     starts_.push_back(static_cast<uint32_t>(bytes_.size()));
@@ -82,14 +83,14 @@ std::optional<int32_t> Vocabulary::special(const gguf::File& file, std::string_v
   if (*id >= 0 && *id < size()) return static_cast<int32_t>(*id);
   const std::string fault =
       std::string(key) + " is " + std::to_string(*id) + ", outside of the vocabulary of " + std::to_string(size());
-  if (needed) throw model_error(fault + "; convert the model again.");
-  warn(fault + ": it is ignored.");
+  if (needed) throw model_error(fault + "; convert the model again");
+  warn(fault + ": it is ignored");
   return std::nullopt;
 }
 
 bool Vocabulary::flag(const gguf::File& file, std::string_view key, bool assumed) {
   const std::optional<bool> value = file.boolean(key);
-  if (!value) warn(std::string(key) + " is absent: " + (assumed ? "true" : "false") + " is assumed.");
+  if (!value) warn(std::string(key) + " is absent: " + (assumed ? "true" : "false") + " is assumed");
   return value.value_or(assumed);
 }
 

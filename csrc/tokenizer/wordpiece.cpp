@@ -1,10 +1,10 @@
 // BERT's WordPiece: each word is cut greedily into the longest pieces, or is unknown as a whole.
 #include "../error.h"
+#include "../utf8.h"
 #include "bert_words.h"
 #include "sink.h"
 #include "specials.h"
 #include "tokenizer.h"
-#include "utf8.h"
 #include "vocabulary.h"
 
 namespace bankml {
@@ -63,10 +63,10 @@ int32_t WordPiece::special(const gguf::File& file, std::initializer_list<const c
   const std::optional<int32_t> id = vocabulary_.find(text);
   if (!id) {
     throw model_error(std::string(*keys.begin()) + " is absent and the vocabulary has no " + std::string(text) +
-                      "; convert the model again.");
+                      "; convert the model again");
   }
   vocabulary_.warn(std::string(*keys.begin()) + " is absent: " + std::string(text) + ", token " + std::to_string(*id) +
-                   ", is assumed.");
+                   ", is assumed");
   return *id;
 }
 

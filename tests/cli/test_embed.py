@@ -54,3 +54,12 @@ def test_no_model_named(here, stocked_home):
     done = here("embed", "sky")
     assert done.status == 0
     assert b"bankml: model all-minilm-l6-v2: the built-in default" in done.err
+
+
+def test_what_a_file_leaves_unsaid_is_told_once(command, unsaid):
+    done = command("embed", "--model", str(unsaid), "sky", "blue")
+    assert done.status == 0
+    assert done.err.decode().splitlines() == [
+        f"bankml: model {unsaid.stem}: a file, as asked",
+        f"bankml: {unsaid}: tokenizer.ggml.token_type is absent: every token is taken as text",
+    ]

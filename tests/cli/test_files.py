@@ -1,5 +1,6 @@
 """`bankml models`, `info`, `pull`, `verify`."""
 
+import os
 from pathlib import Path
 
 
@@ -58,3 +59,16 @@ def test_verify_of_a_damaged_file(here, tmp_path, minilm):
     done = here("verify", str(damaged), "--json")
     assert done.status == 1
     assert "not finite" in done.out.lines[0]["error"]
+
+
+def test_a_path_that_is_not_utf8(command, minilm, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")  # as in every locale but C's
+    odd = tmp_path / os.fsdecode(b"odd\xff.gguf")
+    missing = command("info", os.fsencode(odd))
+    assert (missing.status, missing.out, missing.err.count(b"\n")) == (1, b"", 1)
+    odd.symlink_to(minilm)
+    for name in ("info", "pull", "verify"):
+        for arguments in ([name], [name, "--json"]):
+            done = command(*arguments, os.fsencode(odd))
+            assert (done.status, b"Traceback" in done.err) == (0, False), (arguments, done.err)
+    assert command("pull", os.fsencode(odd)).out == os.fsencode(odd) + b"\n"

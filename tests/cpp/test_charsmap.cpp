@@ -36,6 +36,9 @@ TEST(charsmap_knows_what_ascii_stays) {
   const Charsmap map(charsmap_blob({{"e\xCC\x81", "\xC3\xA9"}, {"\t", " "}, {"ab", "x"}}));
   CHECK(map.plain('e') && map.plain('b') && map.plain(' '));
   CHECK(!map.plain('\t') && !map.plain('a'));
+  // Rules of three and more ASCII bytes whose beginnings are not rules.
+  const Charsmap longer(charsmap_blob({{"...", "\xE2\x80\xA6"}, {"wxyz", "q"}}));
+  CHECK(!longer.plain('.') && !longer.plain('w') && longer.plain('x'));
 }
 
 TEST(charsmap_of_wrong_size_is_an_error) {

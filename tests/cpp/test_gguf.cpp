@@ -21,7 +21,7 @@ std::string raw(T value) {
 std::string text(const std::string& value) { return raw<uint64_t>(value.size()) + value; }
 
 std::string header(int64_t tensors, int64_t keys, uint32_t version = 3) {
-  return "GGUF" + raw(version) + raw(tensors) + raw(keys);
+  return std::string("GGUF") + raw(version) + raw(tensors) + raw(keys);
 }
 
 // One tensor of four floats with the given fields, after the header; enough zeros behind it for the data.
@@ -184,5 +184,5 @@ TEST(gguf_what_is_not_a_file) {
   CHECK_THROWS(gguf::File("/tmp"), "not a regular file");
   CHECK_THROWS(gguf::File("/dev/null"), "not a regular file");
   check_fails("", "0 bytes");
-  check_fails("GGML" + std::string(64, '\0'), "letters GGUF");
+  check_fails(std::string("GGML").append(64, '\0'), "letters GGUF");
 }

@@ -283,6 +283,22 @@ TEST(kernels_attention_of_huge_scores_is_finite) {
   }
 }
 
+// eˣ alone, through the attention of one query to the scores 0 and x with the values 0 and 1: eˣ / (1 + eˣ).
+TEST(kernels_exp_error_is_what_numerics_says) {
+  for (const Backend* backend : available_backends()) {
+    double error = 0;
+    for (int i = 0; i <= 87000; ++i) {
+      const float x = static_cast<float>(-i) * 1e-3f, q = 1, k[] = {0, x}, v[] = {0, 1};
+      float out = -1;
+      std::vector<float> scratch(attention_scratch(1));
+      backend->attend({&q, 1, 1, k, v, 1, 2, 1, 1.0f, &out, 1}, scratch.data());
+      const double truth = std::exp(double{x}) / (1 + std::exp(double{x}));
+      error = std::max(error, std::fabs(out / truth - 1));
+    }
+    CHECK(error <= 3e-7);  // 1.2e-7 of exp, 2⁻²⁴ each of the sum and the quotient, and the sum's own exp(0)
+  }
+}
+
 TEST(kernels_accumulate) {
   for (const Backend* backend : available_backends()) {
     for (const int k : {1, 9, 384}) {

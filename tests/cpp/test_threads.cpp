@@ -57,12 +57,12 @@ TEST(threads_many_callers) {
   CHECK(wrong == 0);
 }
 
-// A pass that is running keeps the pool from a later one, and lets an urgent one in at its next layer.
-TEST(threads_turns_first_come_first_served_urgent_first) {
-  const Place first, second, urgent(true);
+// A pass that is running keeps the pool from a later one, and lets an earlier one in at its next layer.
+TEST(threads_turns_first_come_first_served) {
+  const Place earlier, running, later_one;
   std::atomic<int> waiting{0};
   std::vector<char> order;  // written only by the holder of the turn
-  auto turn = std::make_unique<Turn>(first);
+  auto turn = std::make_unique<Turn>(running);
   const auto later = [&](const Place& place, char name) {
     return std::thread([&, name] {
       waiting++;
@@ -70,15 +70,15 @@ TEST(threads_turns_first_come_first_served_urgent_first) {
       order.push_back(name);
     });
   };
-  std::thread b = later(second, 'b');
+  std::thread b = later(later_one, 'b');
   while (waiting < 1) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   turn->yield();  // b came later: it must go on waiting
   order.push_back('a');
-  std::thread c = later(urgent, 'c');
+  std::thread c = later(earlier, 'c');
   while (waiting < 2) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  turn->yield();  // c is urgent: it runs here
+  turn->yield();  // c came first: it runs here
   order.push_back('a');
   turn.reset();
   b.join();

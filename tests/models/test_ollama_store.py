@@ -29,7 +29,7 @@ def test_a_model_is_found_and_described(store, tiny_gguf: Path) -> None:
         assert model.weights_digest == blob.name.removeprefix("sha256-")
     assert model.licence.id == "MIT"
     assert model.licence_texts == ["mit"]
-    assert (model.num_ctx, model.parameters["stop"]) == (4096, ["a"])
+    assert model.parameters == {"num_ctx": 4096, "stop": ["a"]}
     assert (model.family, model.is_encoder) == ("bert", True)
     assert model.size > tiny_gguf.stat().st_size
     assert model.modified == model.manifest_path.stat().st_mtime
@@ -57,7 +57,7 @@ def test_hosts_namespaces_and_tags(store, tiny_gguf: Path) -> None:
 def test_what_is_unsaid_is_empty(store, tiny_gguf: Path) -> None:
     store.manifest(f"{LIBRARY}/a/latest", {"layers": [store.layer("model", tiny_gguf.read_bytes())]})
     model = find("a")
-    assert (model.config, model.parameters, model.num_ctx, model.licence_texts) == ({}, {}, None, [])
+    assert (model.config, model.parameters, model.licence_texts) == ({}, {}, [])
     assert (model.licence.id, model.licence.open) == ("unknown", False)
 
 

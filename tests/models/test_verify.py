@@ -1,3 +1,5 @@
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +9,7 @@ import pytest
 from bankml.encoder import Encoder
 from bankml.errors import ModelError
 from bankml.models import choose
+from bankml.models.digest import sha256
 from bankml.models.names import Choice
 from bankml.models.verify import published_for, verify
 
@@ -41,6 +44,24 @@ def test_changed_weights_are_seen_in_digest_and_vector(minilm: Path, tmp_path: P
     assert report.cosine < 0.99999
     assert [problem.split()[1] for problem in report.problems] == ["has", "gives"]
     assert "delete it and pull it again" in report.problems[0]
+
+
+def test_a_bit_that_rotted_is_seen_though_size_and_time_are_the_same(
+    minilm: Path, tmp_path: Path, stocked_home: Path
+) -> None:
+    rotten = Path(shutil.copy(minilm, tmp_path / "rotten.gguf"))
+    choice = replace(choose("all-minilm"), path=rotten)
+    before, status = sha256(rotten), rotten.stat()
+    with rotten.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read(1)[0]
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last ^ 1]))
+    os.utime(rotten, ns=(status.st_atime_ns, status.st_mtime_ns))
+    with Encoder(rotten) as encoder:
+        report = verify(choice, encoder)
+    assert f"has the sha256 {report.digest}, not {before}" in report.problems[0]
+    assert report.digest == sha256(rotten) != before
 
 
 def test_a_weight_that_is_not_finite_is_an_error(minilm: Path, tmp_path: Path) -> None:

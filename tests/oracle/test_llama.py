@@ -8,7 +8,7 @@ import pytest
 from bankml._engine import Engine
 from oracle import seeded, vectors
 
-llama = pytest.importorskip("oracle.llama", exc_type=ImportError)
+llama = pytest.importorskip("oracle.llama")
 
 
 @pytest.mark.parametrize("pooling", get_args(seeded.Pooling))

@@ -4,6 +4,8 @@ import socket
 
 import pytest
 
+from bankml.serve.bodies import MAX_TEXTS
+
 PATHS = ["/api/embed", "/api/embeddings", "/v1/embeddings", "/api/show", "/tokenize"]
 MIB = 2**20
 
@@ -75,3 +77,17 @@ def test_fifteen_mib_of_text_are_served(http):
     answer = http.post("/api/embed", json={"model": "all-minilm", "input": "word " * (3 * MIB)})
     assert answer.status_code == 200
     assert answer.json()["truncated"] == [0]
+
+
+@pytest.mark.parametrize("path", ["/api/embed", "/v1/embeddings", "/tokenize"])
+def test_too_many_texts_are_refused_with_the_limit(http, path):
+    answer = http.post(path, json={"model": "all-minilm", "input": [""] * (MAX_TEXTS + 1)})
+    assert answer.status_code == 400
+    assert isinstance(answer.json()["error"], dict) == path.startswith("/v1/")
+    assert sentence(answer) == "the request has 10,001 texts, above the limit of 10,000; send them in several requests"
+
+
+def test_as_many_texts_as_are_allowed(http):
+    assert http.get("/info").json()["max_texts"] == MAX_TEXTS
+    answer = http.post("/v1/embeddings", json={"model": "all-minilm", "input": [""] * MAX_TEXTS, "dimensions": 1})
+    assert len(answer.json()["data"]) == MAX_TEXTS

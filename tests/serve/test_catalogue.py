@@ -2,8 +2,14 @@
 
 import hashlib
 import json
+import os
 import shutil
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -89,6 +95,69 @@ def test_root_and_unknown_paths(http):
     assert http.head("/").status_code == 200
     assert (http.get("/api/nonesuch").status_code, http.get("/api/nonesuch").text) == (404, "404 page not found")
     assert http.get("/api/embed").status_code == 405
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Another process writes the file all the time: its time changes every millisecond."""
+    ended = threading.Event()
+
+    def touch() -> None:
+        while not ended.wait(0.001):
+            os.utime(path)
+
+    thread = threading.Thread(target=touch)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_file_that_changes_while_it_is_read_is_left_out(http, home, minilm):
+    busy = home / "models" / "busy.gguf"
+    shutil.copy(minilm, busy)
+    try:
+        with changing(busy):
+            answer = http.get("/api/tags")
+    finally:
+        busy.unlink()
+    assert answer.status_code == 200, answer.text
+    assert len(answer.json()["models"]) == 2
+
+
+def test_a_file_that_is_gone_from_under_a_loaded_model_is_left_out_of_ps(http, home, minilm):
+    gone = home / "models" / "gone.gguf"
+    shutil.copy(minilm, gone)
+    assert http.post("/api/embed", json={"model": "gone", "input": "a"}).status_code == 200
+    gone.unlink()
+    answer = http.get("/api/ps")
+    assert answer.status_code == 200, answer.text
+    assert "gone:latest" not in [model["name"] for model in answer.json()["models"]]
+
+
+def test_others_are_served_while_a_listing_reads_a_large_file(server, http, home, minilm):
+    large = home / "models" / "large.gguf"
+    shutil.copy(minilm, large)
+    os.truncate(large, 1 << 29)  # a hole: no disk is used, and there is as much to read
+    ended = []
+
+    def tags() -> None:
+        httpx.get(f"{server.url}/api/tags", timeout=60).raise_for_status()
+        ended.append(time.perf_counter())
+
+    listing = threading.Thread(target=tags)
+    try:
+        started = time.perf_counter()
+        listing.start()
+        time.sleep(0.1)
+        http.get("/health/live").raise_for_status()
+        live = time.perf_counter()
+        listing.join()
+    finally:
+        large.unlink()
+    assert live - started < (ended[0] - started) / 2
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from bankml.durations import FOREVER
 from bankml.errors import InputError, ModelError
 from bankml.models import choose
-from bankml.serve.durations import FOREVER
 from bankml.serve.engines import Engines
 
 pytestmark = pytest.mark.usefixtures("stocked_home")

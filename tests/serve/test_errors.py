@@ -2,6 +2,7 @@
 
 import json
 
+import gguf
 import pytest
 from starlette.requests import Request
 
@@ -39,3 +40,30 @@ def test_an_error_without_words_is_named():
 
 def test_not_found_is_ollamas_sentence():
     assert str(not_found("x")) == "model 'x' not found"
+
+
+def test_a_model_that_is_no_encoder_is_a_bad_request_with_the_reason(http, home):
+    path = home / "models" / "chat.gguf"
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+    body = {"model": "chat", "input": "a", "prompt": "a"}
+    try:
+        answers = {route: http.post(route, json=body) for route in ("/api/embed", "/api/embeddings", "/v1/embeddings")}
+    finally:
+        path.unlink()
+    for route, answer in answers.items():
+        error = answer.json()["error"]
+        assert answer.status_code == 400, route
+        assert "'llama' is not supported" in (error["message"] if route == "/v1/embeddings" else error)
+
+
+def test_a_damaged_model_is_still_the_servers_fault(http, home):
+    path = home / "models" / "damaged.gguf"
+    path.write_bytes(b"GGUF" + bytes(100))
+    try:
+        assert http.post("/v1/embeddings", json={"model": "damaged", "input": "a"}).status_code == 500
+    finally:
+        path.unlink()

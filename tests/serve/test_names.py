@@ -28,7 +28,17 @@ def test_the_served_model_by_all_its_names(names, name):
 
 def test_an_added_name(names):
     names.add("My Own Name")
-    assert find(names, "my own name:latest") is names.served
+    names.add("org/model")
+    for name in ("my own name:latest", "org/model", "org/model:latest"):
+        assert find(names, name) is names.served
+
+
+def test_an_added_name_takes_nothing_from_another_model(names, stocked_home, minilm):
+    (stocked_home / "models" / "mine.gguf").symlink_to(minilm)
+    for name in ("multilingual-e5-small", "E5-small", "mine"):
+        names.add(name)  # as an untrusted file may call itself
+        assert find(names, name) is not names.served
+        assert find(names, name).path.stem in ("multilingual-e5-small-q4_0", "mine")
 
 
 def test_another_built_in_that_is_here(names):

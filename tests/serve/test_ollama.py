@@ -13,6 +13,7 @@ import ollama
 import pytest
 
 from bankml.serve.ollama import legacy_is_raw
+from oracle import seeded
 
 TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "one two three"]
 LONG = "the quick brown fox jumps over the lazy dog " * 200
@@ -97,6 +98,11 @@ def test_the_ollama_package_error(server):
             "input after truncation exceeds maximum context length",
         ),
         (
+            {"model": "all-minilm", "input": [""], "options": {"num_ctx": 2}},
+            400,
+            "input after truncation exceeds maximum context length",
+        ),
+        (
             {"model": "all-minilm", "input": "a", "options": {"num_ctx": "many"}},
             400,
             'option "num_ctx" must be of type integer',
@@ -176,6 +182,26 @@ def test_strings_that_are_not_unicode(http, encoder):
     assert vectors(http.post("/api/embed", content=body)) == encoder.encode(["a \ufffd b"] * 2 + ["😀"]).tobytes()
     answer = http.post("/api/embed", content=b'{"model": "all-\\ud800-minilm \xff", "input": "a"}')
     assert (answer.status_code, answer.json()) == (400, {"error": "invalid model name"})
+
+
+@pytest.mark.parametrize("truncate", [True, False])
+def test_only_length_is_called_too_long(http, home, truncate):
+    path = seeded.tiny(home / "models" / "bare.gguf", vocabulary="unigram")
+    content = bytearray(path.read_bytes())
+    for key in (b"tokenizer.ggml.add_bos_token", b"tokenizer.ggml.add_eos_token"):
+        content[content.index(key) + len(key) + 4] = 0  # behind the type of the value: no special tokens
+    path.write_bytes(content)
+    try:
+        answer = embed(http, model="bare", input=["sky", ""], truncate=truncate)
+    finally:
+        path.unlink()
+    assert answer.status_code == 400
+    assert "text 1 has no tokens" in answer.json()["error"]
+
+
+def test_a_limit_of_three_holds_a_token(http, encoder):
+    answer = embed(http, input="sky blue", options={"num_ctx": 3})
+    assert vectors(answer) == encoder.encode_full(["sky blue"], max_tokens=3).vectors.tobytes()
 
 
 def test_a_nul_in_a_text_is_kept(http, encoder):
@@ -285,6 +311,11 @@ def test_legacy_without_a_prompt(http, body):
         ({"model": "a b", "prompt": "a"}, 400, "model is required"),
         ({"model": "nonesuch", "prompt": "a"}, 404, 'model "nonesuch" not found, try pulling it first'),
         ({"model": "all-minilm", "prompt": LONG}, 500, "the input length exceeds the context length"),
+        (
+            {"model": "all-minilm", "prompt": "a", "options": {"num_ctx": 2}},
+            400,
+            "input after truncation exceeds maximum context length",
+        ),
     ],
 )
 def test_legacy_refusals(http, body, status, message):

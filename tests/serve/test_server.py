@@ -61,6 +61,42 @@ def test_a_taken_port_is_one_sentence(server):
     )
 
 
+def test_a_key_that_would_not_be_asked_for_is_refused():
+    command = [sys.executable, "-m", "bankml", "serve", "--native", "--port", "0", "--model", "nonesuch"]
+    done = subprocess.run(command, env=os.environ | {"BANKML_API_KEY": "hunter2"}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("bankml: BANKML_API_KEY is set, and keys are not supported yet")
+    assert done.stderr.count("\n") == 1
+    assert "hunter2" not in done.stderr
+
+
+def test_what_a_file_leaves_unsaid_is_told_once(home, unsaid, tmp_path):
+    env = os.environ | {"BANKML_HOME": str(home)}
+    command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", str(unsaid), "--port", "0"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().split(" at ")[1].split()[0]
+            body = {"model": unsaid.stem, "input": "a", "keep_alive": 0}
+            for _ in range(3):
+                httpx.post(f"{address}/api/embed", json=body, timeout=30).raise_for_status()
+                time.sleep(0.1)  # dropped, and loaded again by the next
+        finally:
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+    told = f"bankml: {unsaid}: tokenizer.ggml.token_type is absent: every token is taken as text\n"
+    assert err == f"bankml: model {unsaid.stem}: a file, as asked\n{told}"
+
+
+def test_a_file_whose_name_is_not_utf8_is_served(serving, home, minilm, tmp_path):
+    odd = tmp_path / os.fsdecode(b"odd\xff.gguf")
+    odd.symlink_to(minilm)
+    with serving(home, "--model", str(odd)) as server:
+        assert server.ready["model"] == "odd\ufffd"
+        for path in ("/api/tags", "/api/ps", "/v1/models", "/health", "/info"):
+            answer = httpx.get(server.url + path)
+            assert (answer.status_code, "odd\ufffd" in answer.text) == (200, True), path
+
+
 def test_listen_on_a_free_port():
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]

@@ -3,7 +3,7 @@
 import pytest
 
 from bankml.models import choose
-from bankml.serve.description import describe, human_count
+from bankml.models.description import describe, human_count
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,8 @@ def test_a_built_in(stocked_home):
     entry = describe(choose("e5-small"))
     assert (entry.name, entry.namespace) == ("multilingual-e5-small:latest", "library")
     assert entry.details["quantization_level"] == "Q4_0"
-    assert entry.details["family"] == "bert"
+    assert entry.family == entry.details["family"] == "bert"
+    assert (entry.dims, entry.context_length, entry.pooling) == (384, 512, "mean")
     assert "MIT" in entry.licence
     assert entry.parameters == ""
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bankml.serve.durations import FOREVER, keep_alive, parse_duration
+from bankml.durations import FOREVER, keep_alive, parse_duration
 
 SECOND = 10**9
 

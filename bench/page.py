@@ -1,0 +1,39 @@
+"""`python -m bench.page FILE…`: puts the figures of runs (speed-….json, memory-….json) into docs/performance.md."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import memory, report
+
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+
+
+def block(run: dict[str, Any]) -> tuple[str, str]:
+    """Which part of the page a run belongs to, and its text."""
+    if "benchmarks" in run:
+        return "speed", f"`make bench`, {report.summary(run)}\n\n{report.table(run)}"
+    load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())
+    head = f"`python -m bench.memory`, {run['datetime'][:10]}, {run['machine']}; load {load:.1f} after; {versions}."
+    return "memory", "\n".join([f"{head}\n", *(f"- {line}" for line in memory.lines(run["figures"]))])
+
+
+def replaced(text: str, part: str, content: str) -> str:
+    """`text` with what stands between the two marks of `part` replaced."""
+    start, end = (f"<!-- {part}: {mark} -->" for mark in ("start", "end"))
+    before, rest = text.split(start)
+    return f"{before}{start}\n{content}\n{end}{rest.split(end)[1]}"
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Writes the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name in arguments:
+        text = replaced(text, *block(json.loads(Path(name).read_text(encoding="utf-8"))))
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

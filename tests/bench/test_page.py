@@ -1,0 +1,34 @@
+"""How figures get into docs/performance.md."""
+
+import pytest
+
+from bench import page
+
+TEXT = "a\n<!-- speed: start -->\nold\n<!-- speed: end -->\nb <!-- memory: start --><!-- memory: end -->\n"
+
+
+def test_only_the_part_between_its_marks_changes() -> None:
+    once = page.replaced(TEXT, "speed", "new")
+    assert once == TEXT.replace("old", "new")
+    assert page.replaced(once, "speed", "old") == TEXT
+
+
+def test_a_page_without_marks_is_left_alone() -> None:
+    with pytest.raises(ValueError, match="unpack"):
+        page.replaced("nothing", "speed", "new")
+
+
+def test_the_page_has_both_marks() -> None:
+    text = page.PAGE.read_text()
+    for part in ("speed", "memory"):
+        page.replaced(text, part, "")
+
+
+def test_a_memory_run_is_a_list() -> None:
+    after = {"anon": 90e6, "file": 620e6, "peak": 730e6}
+    figures = {"import": 0.1, "load": 0.2, "first_vector": 0.5, "resident": 710e6, "after_all": after}
+    found = {**figures, "texts": 1490, "max_tokens": 64, "tokens": 80_000, "embedding": 400.0}
+    about = {"datetime": "2026-11-30T00:00:00", "machine": "m", "load": [0.5, 0, 0], "versions": {"numpy": "2"}}
+    part, text = page.block({**about, "figures": found})
+    assert part == "memory"
+    assert "- resident 710 MB (at most 750): anon 90, file 620; the most at any moment 730" in text

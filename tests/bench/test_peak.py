@@ -1,0 +1,45 @@
+"""The rates that fractions are taken of: of a believable size, and really counted per thread."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bench import peak
+
+pytestmark = pytest.mark.skipif(not peak.levels(), reason="no peak loops for this architecture")
+
+
+def test_the_widest_instructions_are_the_fastest() -> None:
+    rates = [max(peak.flops(name, 1, 0.005) for _ in range(20)) for name in peak.levels()]
+    assert all(1e9 < rate < 1e12 for rate in rates)
+    assert rates[0] > 1.5 * rates[-1]  # AVX2 or AVX-512 against SSE; 2.8 times measured
+
+
+def test_a_loop_takes_the_time_it_is_given() -> None:
+    assert peak.flops("sse", 1, 0.02) > 1e9
+    assert peak.flops("sse", 2, 0.02) > 1e9
+
+
+def test_memory_is_slower_than_any_cache() -> None:
+    assert 1e9 < peak.read_rate(1, rounds=2) < 1e11
+
+
+def test_the_loop_really_holds_its_instructions(tmp_path: Path) -> None:
+    """12 accumulators, twice, between a label and its jump: what a compiler would have folded into one."""
+    command = ["c++", "-std=c++20", "-O2", "-S", "-o", str(tmp_path / "peak.s"), str(peak.SOURCE)]
+    subprocess.run(command, check=True)
+    text = (tmp_path / "peak.s").read_text()
+    for register in range(12):
+        assert text.count(f"vfmadd231ps %ymm12, %ymm13, %ymm{register}\n") == 2
+
+
+def test_a_compiler_that_fails_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "false")
+    peak._library.cache_clear()
+    try:
+        with pytest.raises(RuntimeError, match="false -std="):
+            peak._library()
+    finally:
+        monkeypatch.undo()
+        peak._library.cache_clear()

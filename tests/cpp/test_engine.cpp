@@ -1,0 +1,211 @@
+// The whole engine on a model made here: invariance, sharing between threads, cancellation, a file that changes. What
+// the sanitizers see of a pass, they see here (csrc/engine, encoder, weights, linear, mapping).
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "check.h"
+#include "engine.h"
+#include "error.h"
+#include "gguf_writer.h"
+#include "kernels/registry.h"
+
+using namespace bankml;
+using check::GgufWriter;
+using check::TemporaryFile;
+
+namespace {
+
+constexpr int kHidden = 40, kHeads = 4, kFfn = 72, kPositions = 80;  // head dim 10: no multiple of any tile
+const std::vector<std::string> kWords = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁sky",
+                                         "▁blue", "▁why",  "s",     "▁is",   "▁the"};
+
+std::string floats(size_t count, float scale, float mean, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::string out;
+  for (size_t i = 0; i < count; ++i) {
+    const float value = mean + scale * normal(random);
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return out;
+}
+
+GgufWriter keys(uint32_t pooling) {
+  GgufWriter writer;
+  writer.string("general.architecture", "bert").string("general.name", "made here").u32("bert.block_count", 2);
+  writer.u32("bert.embedding_length", kHidden).u32("bert.feed_forward_length", kFfn).u32("bert.context_length", 512);
+  writer.u32("bert.attention.head_count", kHeads).f32("bert.attention.layer_norm_epsilon", 1e-12f);
+  writer.boolean("bert.attention.causal", false).u32("bert.pooling_type", pooling);
+  writer.string("tokenizer.ggml.model", "bert").strings("tokenizer.ggml.tokens", kWords);
+  writer.u32("tokenizer.ggml.unknown_token_id", 1).u32("tokenizer.ggml.cls_token_id", 2);
+  writer.u32("tokenizer.ggml.seperator_token_id", 3).u32("tokenizer.ggml.padding_token_id", 0);
+  return writer;
+}
+
+void add_norm(GgufWriter& writer, const std::string& name, uint32_t seed) {
+  writer.tensor(name + ".weight", DType::f32, {kHidden}, floats(kHidden, 0.1f, 1, seed));
+  writer.tensor(name + ".bias", DType::f32, {kHidden}, floats(kHidden, 0.1f, 0, seed + 1));
+}
+
+void add_linear(GgufWriter& writer, const std::string& name, int inputs, int outputs, uint32_t seed) {
+  writer.tensor(name + ".weight", DType::f32, {inputs, outputs},
+                floats(static_cast<size_t>(inputs) * outputs, 0.3f, 0, seed));
+  writer.tensor(name + ".bias", DType::f32, {outputs}, floats(outputs, 0.1f, 0, seed + 1));
+}
+
+std::string model(Pooling pooling, bool fused = false) {
+  GgufWriter writer = keys(static_cast<uint32_t>(pooling));
+  const auto rows = static_cast<int64_t>(kWords.size());
+  writer.tensor("token_embd.weight", DType::f32, {kHidden, rows}, floats(kHidden * kWords.size(), 1, 0, 1));
+  writer.tensor("position_embd.weight", DType::f32, {kHidden, kPositions}, floats(kHidden * kPositions, 0.5f, 0, 2));
+  writer.tensor("token_types.weight", DType::f32, {kHidden, 2}, floats(kHidden * 2, 0.1f, 0, 3));
+  add_norm(writer, "token_embd_norm", 4);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const std::string prefix = "blk." + std::to_string(i) + ".";
+    const uint32_t seed = 100 * (i + 1);
+    if (fused) {
+      add_linear(writer, prefix + "attn_qkv", kHidden, 3 * kHidden, seed);
+    } else {
+      for (const char* name : {"attn_q", "attn_k", "attn_v"})
+        add_linear(writer, prefix + name, kHidden, kHidden, seed + name[5]);
+    }
+    add_linear(writer, prefix + "attn_output", kHidden, kHidden, seed + 4);
+    add_norm(writer, prefix + "attn_output_norm", seed + 6);
+    add_linear(writer, prefix + "ffn_up", kHidden, kFfn, seed + 8);
+    add_linear(writer, prefix + "ffn_down", kFfn, kHidden, seed + 10);
+    add_norm(writer, prefix + "layer_output_norm", seed + 12);
+  }
+  return writer.bytes();
+}
+
+Options with(int threads, const char* backend = "") {
+  Options options;
+  options.threads = threads;
+  options.backend = backend;
+  return options;
+}
+
+std::vector<std::string> texts() {
+  std::vector<std::string> out = {"", "why", "why is the sky blue", "unknown words here"};
+  for (int words = 5; words < 100; words += 23) {
+    std::string text;
+    for (int i = 0; i < words; ++i) text += i % 3 ? " sky" : " blues";
+    out.push_back(text);
+  }
+  return out;
+}
+
+std::vector<float> vectors(const Engine& engine, const std::vector<std::string>& of) {
+  return engine.encode({of.begin(), of.end()}, {}).vectors;
+}
+
+std::vector<float> one_by_one(const Engine& engine, const std::vector<std::string>& of) {
+  std::vector<float> out;
+  for (const std::string& text : of) {
+    const std::vector<float> rows = vectors(engine, {text});
+    out.insert(out.end(), rows.begin(), rows.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST(engine_same_bits_alone_in_a_batch_and_on_any_threads) {
+  for (const Pooling pooling : {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last}) {
+    const TemporaryFile file(model(pooling));
+    for (const Backend* backend : available_backends()) {
+      const std::vector<float> alone = one_by_one(Engine(file.path(), with(1, backend->name)), texts());
+      for (const int threads : {1, 2, 4})
+        CHECK(vectors(Engine(file.path(), with(threads, backend->name)), texts()) == alone);
+    }
+  }
+}
+
+TEST(engine_many_callers_share_the_pool) {
+  const TemporaryFile file(model(Pooling::mean)), other(model(Pooling::cls));
+  const Engine first(file.path(), with(4)), second(other.path(), with(3));
+  const std::vector<float> mean = vectors(first, texts()), cls = vectors(second, texts());
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (int i = 0; i < 4; ++i)
+        wrong += caller % 2 ? vectors(first, texts()) != mean : vectors(second, texts()) != cls;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+}
+
+TEST(engine_last_layer_of_picked_rows_equals_the_whole) {
+  const TemporaryFile cls(model(Pooling::cls)), none(model(Pooling::none));
+  const Engine picked(cls.path(), with(2)), whole(none.path(), with(2));
+  for (const std::string& text : texts()) {
+    const std::vector<float> row = vectors(picked, {text}), rows = vectors(whole, {text});
+    CHECK(std::equal(row.begin(), row.end(), rows.begin()));  // the first row of all is what cls takes
+  }
+}
+
+TEST(engine_fused_qkv_and_the_shapes_it_refuses) {
+  const TemporaryFile fused(model(Pooling::mean, true));
+  CHECK(vectors(Engine(fused.path(), with(2)), texts()).size() == texts().size() * kHidden);
+  GgufWriter headless = keys(1);
+  const TemporaryFile nothing(headless.bytes());
+  CHECK_THROWS(Engine(nothing.path(), {}), "position_embd.weight is missing");
+  std::string wrong = model(Pooling::mean);
+  wrong.replace(wrong.find("attn_q.weight"), 13, "attn_x.weight");
+  const TemporaryFile absent(wrong);
+  CHECK_THROWS(Engine(absent.path(), {}), "blk.0.attn_q.weight is missing");
+}
+
+TEST(engine_truncates_by_the_tables_rows_and_says_so) {
+  const TemporaryFile file(model(Pooling::mean));
+  const Engine engine(file.path(), with(2));
+  CHECK(engine.model().context_length == kPositions);  // the file claims 512
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += " sky";
+  const Embeddings cut = engine.encode({text}, {});
+  CHECK(cut.tokens[0] == kPositions && cut.truncated[0]);
+  EncodeOptions whole;
+  whole.truncate = false;
+  CHECK_THROWS(engine.encode({text}, whole), "more than 80 tokens");
+  std::vector<int32_t> ids = engine.tokenizer().tokenize(text, {}).ids;
+  CHECK(engine.encode_ids({ids}, {}).vectors == cut.vectors);  // the closing token is kept
+  CHECK_THROWS(engine.encode_ids({ids}, whole), "more than 80 tokens");
+  CHECK_THROWS(engine.encode_ids({{2, 10, 3}}, {}), "token id 10");
+  CHECK_THROWS(engine.encode_ids({{-1}}, {}), "token id -1");
+  CHECK_THROWS(engine.encode_ids({{}}, {}), "no token ids");
+}
+
+TEST(engine_a_caller_that_gives_up) {
+  const TemporaryFile file(model(Pooling::mean));
+  const Engine engine(file.path(), with(2));
+  EncodeOptions options;
+  options.cancelled = [] { return true; };
+  const std::vector<std::string_view> many(20'000, "why is the sky blue");
+  CHECK_THROWS(engine.encode(many, options), "cancelled");
+  CHECK(!vectors(engine, {"why"}).empty());
+}
+
+TEST(engine_a_file_that_changes_is_an_error) {
+  const std::string bytes = model(Pooling::mean);
+  const TemporaryFile file(bytes);
+  const Engine engine(file.path(), with(2));
+  CHECK(!vectors(engine, {"why"}).empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a file's time has the grain of the kernel's tick
+  std::ofstream(file.path(), std::ios::binary) << bytes;       // the same bytes, but who could know
+  CHECK_THROWS(vectors(engine, {"why"}), "written to");
+  const Engine again(file.path(), with(2));
+  CHECK(truncate(file.path().c_str(), static_cast<off_t>(bytes.size() / 2)) == 0);
+  CHECK_THROWS(vectors(again, {"why"}), "truncated");
+}
+
+TEST(engine_options_out_of_range) {
+  const TemporaryFile file(model(Pooling::mean));
+  CHECK_THROWS(Engine(file.path(), with(-1)), "threads is -1");
+  CHECK_THROWS(Engine(file.path(), with(1025)), "threads is 1025");
+  CHECK_THROWS(Engine(file.path(), with(1, "sse9")), "choose one of");
+}
