@@ -3,7 +3,7 @@
 import datetime
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -53,12 +53,20 @@ def machine() -> str:
     return f"{name}, {len(os.sched_getaffinity(0))} CPUs"
 
 
-def write(rows: Sequence[Row], command: str, path: Path = README) -> None:
-    """Replaces the table between the two marks of `path`."""
-    today = datetime.date.today().isoformat()
+def available_memory() -> int:
+    """Bytes that a process could have without swapping."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable"))
+
+
+def write(found: Mapping[str, Sequence[Row]], command: str, path: Path = README) -> None:
+    """Replaces the sections of these parts between the two marks of `path`; other parts keep what they have."""
+    before, rest = path.read_text(encoding="utf-8").split(START)
+    kept, after = rest.split(END)
+    sections = {section.split("\n", 1)[0]: section for section in kept.strip().split("### ") if section}
     listed = ", ".join(f"{name} {number}" for name, number in versions().items())
-    text = path.read_text(encoding="utf-8")
-    before, rest = text.split(START)
-    after = rest.split(END)[1]
-    figures = f"{today}, `{command}`, {machine()}; {listed}.\n\n{table(rows)}"
-    path.write_text(f"{before}{START}\n{figures}\n{END}{after}", encoding="utf-8")
+    for part, rows in found.items():
+        made = f"{datetime.date.today().isoformat()}, `{command}`, {machine()}; {listed}."
+        sections[part] = f"{part}\n\n{made}\n\n{table(rows)}\n"
+    figures = "\n".join(f"### {section.strip()}\n" for section in sections.values())
+    path.write_text(f"{before}{START}\n\n{figures}\n{END}{after}", encoding="utf-8")

@@ -12,7 +12,7 @@ from oracle import vectors
 def test_it_exits_0_within_tolerance_and_1_beyond(
     stocked_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["oracle", "--only", "published"])
+    monkeypatch.setattr(sys, "argv", ["oracle", "--no-write", "--only", "published"])
     assert command.main() == 0
     assert "| all-minilm-l6-v2, 'why is the sky blue?' | published |" in capsys.readouterr().out
     monkeypatch.setattr(vectors, "PUBLISHED", 0.999_999_9)
