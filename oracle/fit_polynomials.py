@@ -1,4 +1,4 @@
-"""Fits the polynomials of csrc/kernels/elementwise.inc and prints their coefficients with the error of the fit (exact arithmetic).
+"""Fits the polynomials of csrc/kernels/elementwise.inc; prints their coefficients and the error of the fit.
 
 Run: python oracle/fit_polynomials.py   (needs mpmath, which the `oracle` extra brings). The error of the compiled f32
 functions is held by tests/cpp/test_kernels.cpp.
@@ -25,7 +25,7 @@ def fit_exp(degree: int) -> list[float]:
 
 
 def fit_erf(p_degree: int, q_degree: int, limit: float) -> tuple[list[float], list[float]]:
-    """erf(x) = x·P(x²)/Q(x²) on |x| <= limit, Q(0) = 1: linearised least squares, reweighted by the last denominator."""
+    """erf(x) = x·P(x²)/Q(x²) on |x| <= limit, Q(0) = 1: linear least squares, reweighted by the last denominator."""
     nodes = chebyshev_nodes(mp.mpf("1e-6"), mp.mpf(limit), 240)
     weight = [mp.mpf(1)] * len(nodes)
     for _ in range(12):
