@@ -24,6 +24,13 @@ constexpr size_t kIdleWorkspace = size_t{64}
 
 constexpr int kMaxThreads = 1024;
 
+// The allocator keeps what was freed: 12 MB after XLM-R's tokenizer was built, 26 to 50 MB after a model is closed.
+void give_memory_back() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#endif
+}
+
 int threads_for(int wanted) {
   if (wanted < 0 || wanted > kMaxThreads) {
     throw input_error("threads is " + std::to_string(wanted) + ", 0 (one per usable core) to " +
@@ -74,9 +81,7 @@ struct Engine::Impl {
                         "; convert the model again");
     }
     file.release_metadata();
-#if defined(__GLIBC__)
-    malloc_trim(0);  // what building the tokenizer took and freed: 12 MB for XLM-R's vocabulary
-#endif
+    give_memory_back();
   }
 
   std::unique_ptr<Workspace> take_workspace() {
@@ -135,7 +140,10 @@ void Engine::Impl::append_rows(const float* rows, int count, const EncodeOptions
 }
 
 Engine::Engine(const std::string& path, const Options& options) : impl_(std::make_unique<Impl>(path, options)) {}
-Engine::~Engine() = default;
+Engine::~Engine() {
+  impl_.reset();
+  give_memory_back();
+}
 const Model& Engine::model() const { return impl_->model; }
 const gguf::File& Engine::file() const { return impl_->file; }
 const Tokenizer& Engine::tokenizer() const { return *impl_->tokenizer; }

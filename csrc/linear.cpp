@@ -20,18 +20,34 @@ int chunk_of(const Crew& crew, int outputs) {
   return std::clamp(share, crew.backend.nr, kMaxChunk);
 }
 
-// One chunk of outputs [n0, n0 + n) of one product, for all m rows.
-void multiply_chunk(const Backend& backend, const float* packed, int m, const Product& p, int n0, int n,
+struct Chunk {
+  const Product* p = nullptr;
+  int n0 = 0, n = 0;
+};
+
+// What packing reads of a chunk for the inputs from k0 on.
+Ahead ahead_of(const Chunk& chunk, int k0) {
+  if (chunk.p == nullptr) return {};
+  const Matrix& w = chunk.p->w;
+  const size_t begin = w.row_bytes() * k0 / w.k, end = w.row_bytes() * std::min(w.k, k0 + kKBlock) / w.k;
+  return {w.data + w.row_bytes() * chunk.n0 + begin, w.row_bytes(), end - begin, chunk.n};
+}
+
+// One chunk of outputs of one product, for all m rows; `next` is this thread's next one.
+void multiply_chunk(const Backend& backend, const float* packed, int m, const Chunk& chunk, const Chunk& next,
                     float* panels) {
+  const Product& p = *chunk.p;
   const Matrix& w = p.w;
+  const int n0 = chunk.n0, n = chunk.n;
   for (int k0 = 0; k0 < w.k; k0 += kKBlock) {
     const int k = std::min(kKBlock, w.k - k0);
     backend.pack_panels(w.type, w.data + w.row_bytes() * n0, w.row_bytes(), n, k0, k, panels);
+    Ahead ahead = k0 + k < w.k ? ahead_of(chunk, k0 + k) : ahead_of(next, 0);
     for (int tile = 0; tile < tiles(backend, m); ++tile) {
       const int row = tile * backend.mr;
       const int rows = std::min(backend.mr, m - row);
       float* y = p.y + row * p.ldy + n0;
-      backend.multiply(packed + packed_offset(backend, m, tile, k0, k), rows, panels, n, k, k0 > 0, y, p.ldy);
+      backend.multiply(packed + packed_offset(backend, m, tile, k0, k), rows, panels, n, k, k0 > 0, y, p.ldy, ahead);
       if (k0 + k < w.k) continue;
       const float* residual = p.residual == nullptr ? nullptr : p.residual + row * p.ldr + n0;
       backend.finish(y, p.ldy, rows, n, p.bias + n0, p.act, residual, p.ldr);
@@ -67,12 +83,18 @@ void multiply(const Crew& crew, const float* packed, int m, std::span<const Prod
   int64_t items = 0;
   for (const Product& p : products) items += (p.w.n + chunk - 1) / chunk;
   Counter work(items);
+  const auto take = [&]() -> Chunk {
+    int64_t item = work.next();
+    if (item < 0) return {};
+    const Product* p = products.data();
+    for (; item >= (p->w.n + chunk - 1) / chunk; ++p) item -= (p->w.n + chunk - 1) / chunk;
+    const int n0 = static_cast<int>(item) * chunk;
+    return {p, n0, std::min(chunk, p->w.n - n0)};
+  };
   crew.turn.run(crew.threads, [&](int thread) {
-    for (int64_t item; (item = work.next()) >= 0;) {
-      const Product* p = products.data();
-      for (; item >= (p->w.n + chunk - 1) / chunk; ++p) item -= (p->w.n + chunk - 1) / chunk;
-      const int n0 = static_cast<int>(item) * chunk;
-      multiply_chunk(crew.backend, packed, m, *p, n0, std::min(chunk, p->w.n - n0), crew.of(thread));
+    for (Chunk now = take(), next; now.p != nullptr; now = next) {
+      next = take();
+      multiply_chunk(crew.backend, packed, m, now, next, crew.of(thread));
     }
   });
 }

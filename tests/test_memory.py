@@ -109,7 +109,7 @@ out.update(base=base.total, held=held.total, after=after)
     found = measured(large, code)
     assert found["held"] - found["after"][-1] > cases.layer_bytes(large)
     assert (
-        max(found["after"]) - found["base"] < 64e6
+        max(found["after"]) - found["base"] < 24e6
     )  # freed blocks that the allocator keeps: 26 to 50 MB; six vocabularies alone are 138
 
 

@@ -163,10 +163,24 @@ inline void pack_eight(const uint8_t* rows, size_t row_bytes, int n, int k0, int
   for (; i < k; i += 8) pack_edge<Type>(rows, row_bytes, n, k0 + i, k - i < 8 ? k - i : 8, panel + i * kNr);
 }
 
+// A whole panel at once: every cache line of it is written in one go (packing eight rows after the other fetched each
+// twice).
+template <class Type>
+inline void pack_sixteen(const uint8_t* rows, size_t row_bytes, int k0, int k, float* panel) {
+  for (int i = 0; i < k; i += 8) {
+    pack_square<Type>(rows, row_bytes, k0 + i, panel + i * kNr);
+    pack_square<Type>(rows + 8 * row_bytes, row_bytes, k0 + i, panel + i * kNr + 8);
+  }
+}
+
 template <class Type>
 void pack_panels_of(const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels) {
   for (int first = 0; first < n; first += kNr, panels += static_cast<size_t>(k) * kNr) {
     const uint8_t* from = rows + first * row_bytes;
+    if (n - first >= kNr && k % 8 == 0) {
+      pack_sixteen<Type>(from, row_bytes, k0, k, panels);
+      continue;
+    }
     pack_eight<Type>(from, row_bytes, n - first, k0, k, panels);
     pack_eight<Type>(from + 8 * row_bytes, row_bytes, n - first - 8, k0, k, panels + 8);
   }
@@ -247,6 +261,37 @@ template <int R, int kRowStride, int kStep>
   sums.store(y, ldy);
 }
 
+// The same, touching a line of what is packed next every four inputs.
+template <int R>
+[[gnu::noinline]] void tile_ahead(const float* a, const float* panel, int k, bool resume, float* y, size_t ldy,
+                                  Ahead& next) {
+  Sums<R> sums;
+  if (resume) {
+    sums.load(y, ldy);
+  } else {
+    sums.clear();
+  }
+  Ahead ahead = next;
+  for (int i = 0; i + 4 <= k; i += 4) {
+    _mm_prefetch(reinterpret_cast<const char*>(ahead.row + ahead.at), _MM_HINT_T0);
+    ahead.at += 64;
+    if (ahead.at >= ahead.span) {
+      ahead.at = 0;
+      ahead.row += ahead.row_bytes;
+      --ahead.rows;
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j, a += kMr, panel += kNr) {
+      sums.template add<1>(a, _mm256_loadu_ps(panel), _mm256_loadu_ps(panel + 8));
+    }
+  }
+  for (int i = k & ~3; i < k; ++i, a += kMr, panel += kNr) {
+    sums.template add<1>(a, _mm256_loadu_ps(panel), _mm256_loadu_ps(panel + 8));
+  }
+  next = ahead;
+  sums.store(y, ldy);
+}
+
 // A panel with fewer than 16 outputs goes through a tile of its own, so that nothing beyond y's edge is touched.
 template <int R, int kRowStride, int kStep>
 inline void edge_tile(const float* a, const float* panel, int n, int k, bool resume, float* y, size_t ldy) {
@@ -282,8 +327,37 @@ void multiply_any(const float* a, int m, const float* panels, int n, int k, bool
   }
 }
 
-void multiply_packed(const float* packed, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy) {
-  multiply_any<1, kMr>(packed, m, panels, n, k, resume, y, ldy);
+template <int R>
+void multiply_rows_ahead(const float* a, const float* panels, int n, int k, bool resume, float* y, size_t ldy,
+                         Ahead& ahead) {
+  int j = 0;
+  for (; j + kNr <= n; j += kNr, panels += static_cast<size_t>(k) * kNr) {
+    if (ahead.rows > 0) {
+      tile_ahead<R>(a, panels, k, resume, y + j, ldy, ahead);
+    } else {
+      tile<R, 1, kMr>(a, panels, k, resume, y + j, ldy);
+    }
+  }
+  if (j < n) edge_tile<R, 1, kMr>(a, panels, n - j, k, resume, y + j, ldy);
+}
+
+void multiply_packed(const float* packed, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy,
+                     Ahead& ahead) {
+  if (ahead.rows == 0) return multiply_any<1, kMr>(packed, m, panels, n, k, resume, y, ldy);
+  switch (m) {
+    case 1:
+      return multiply_rows_ahead<1>(packed, panels, n, k, resume, y, ldy, ahead);
+    case 2:
+      return multiply_rows_ahead<2>(packed, panels, n, k, resume, y, ldy, ahead);
+    case 3:
+      return multiply_rows_ahead<3>(packed, panels, n, k, resume, y, ldy, ahead);
+    case 4:
+      return multiply_rows_ahead<4>(packed, panels, n, k, resume, y, ldy, ahead);
+    case 5:
+      return multiply_rows_ahead<5>(packed, panels, n, k, resume, y, ldy, ahead);
+    default:
+      return multiply_rows_ahead<6>(packed, panels, n, k, resume, y, ldy, ahead);
+  }
 }
 
 void multiply_scores(const float* scores, int m, const float* panels, int n, int k, float* y, size_t ldy) {

@@ -33,7 +33,9 @@ std::vector<float> small_product(const Backend& backend) {
   for (int row = 0; row < kRows; row += backend.mr) {
     const int m = std::min(backend.mr, kRows - row);
     backend.pack_rows(x.data() + row * kInputs, kInputs, m, kInputs, packed.data());
-    backend.multiply(packed.data(), m, panels.data(), kOutputs, kInputs, false, y.data() + row * kOutputs, kOutputs);
+    Ahead ahead;
+    backend.multiply(packed.data(), m, panels.data(), kOutputs, kInputs, false, y.data() + row * kOutputs, kOutputs,
+                     ahead);
   }
   return y;
 }

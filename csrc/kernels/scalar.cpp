@@ -76,7 +76,8 @@ void multiply_any(const float* a, int row_stride, int step, int m, const float* 
   }
 }
 
-void multiply_packed(const float* packed, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy) {
+void multiply_packed(const float* packed, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy,
+                     Ahead&) {
   multiply_any(packed, 1, kMr, m, panels, n, k, resume, y, ldy);
 }
 

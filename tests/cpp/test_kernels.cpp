@@ -29,9 +29,9 @@ struct TestWeights {
   std::vector<float> floats;
 };
 
-// y (m, n) by the backend's own packing and tiles, k in blocks of `k_block`.
+// y (m, n) by the backend's own packing and tiles, k in blocks of `k_block`; with weights to fetch ahead or without.
 std::vector<float> product(const Backend& backend, const std::vector<float>& x, int m, const TestWeights& w,
-                           int k_block) {
+                           int k_block, bool fetching = false) {
   const size_t ldy = static_cast<size_t>(w.n) + 3;
   Guarded y(m * ldy);
   for (int k0 = 0; k0 < w.k; k0 += k_block) {
@@ -44,7 +44,9 @@ std::vector<float> product(const Backend& backend, const std::vector<float>& x, 
       Guarded packed(static_cast<size_t>(backend.mr) * k);
       backend.pack_rows(x.data() + static_cast<size_t>(row) * w.k + k0, w.k, rows, k, packed.data());
       CHECK(packed.intact());
-      backend.multiply(packed.data(), rows, panels.data(), w.n, k, k0 > 0, y.data() + row * ldy, ldy);
+      Ahead ahead;
+      if (fetching) ahead = {w.bytes.data(), dtype_row_bytes(w.type, w.k), dtype_row_bytes(w.type, w.k), w.n};
+      backend.multiply(packed.data(), rows, panels.data(), w.n, k, k0 > 0, y.data() + row * ldy, ldy, ahead);
     }
   }
   CHECK(y.intact());
@@ -77,6 +79,7 @@ void check_product(const Backend& backend, DType type, int m, int n, int k, Fill
   const std::vector<float> x = filled(static_cast<size_t>(m) * k, fill, static_cast<uint32_t>(n + k));
   const std::vector<float> y = product(backend, x, m, w, k_block);
   CHECK(near_double(y, x, m, w));
+  CHECK(y == product(backend, x, m, w, k_block, true));
   CHECK(y ==
         product(scalar(), x, m, w, w.k));  // the same additions in the same order: the same bits, however k is split
 }
