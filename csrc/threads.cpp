@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "cpu.h"
 
@@ -45,68 +47,61 @@ class Pool {
  public:
   void run(int threads, const std::function<void(int)>& work) {
     const FlushDenormals flush;
-    threads = 1 + grow(threads - 1);
-    if (threads == 1) return work(0);
-    begin(threads, work);
+    const int helpers = grow(threads - 1);
+    work_ = &work;
+    left_.store(helpers, std::memory_order_relaxed);
+    for (int i = 0; i < helpers; ++i) workers_[i]->ring();
     work(0);
     finish();
   }
 
  private:
+  // Each worker has a bell of its own: one that is not needed goes on sleeping and costs the others nothing.
+  struct alignas(64) Worker {
+    std::atomic<uint32_t> rung{0};
+    void ring() {
+      rung.fetch_add(1, std::memory_order_release);
+      rung.notify_one();
+    }
+    void wait(uint32_t seen) const {
+      if (!spin([&] { return rung.load(std::memory_order_acquire) == seen; }))
+        rung.wait(seen, std::memory_order_acquire);
+    }
+  };
+
   // Starts workers until there are `wanted`; returns how many of them there are, fewer when the system refuses.
   int grow(int wanted) {
     try {
-      for (; workers_ < wanted; ++workers_) {
+      while (static_cast<int>(workers_.size()) < wanted) {
+        workers_.push_back(std::make_unique<Worker>());
         // Detached: a worker lives as long as the process, and after fork there is nothing to join.
-        std::thread([this, thread = workers_ + 1, seen = generation_.load()] { serve(thread, seen); }).detach();
+        std::thread([this, worker = workers_.back().get(), thread = static_cast<int>(workers_.size())] {
+          serve(*worker, thread);
+        }).detach();
       }
     } catch (const std::system_error&) {
+      workers_.pop_back();
     }
-    return std::min(workers_, wanted);
-  }
-
-  void begin(int threads, const std::function<void(int)>& work) {
-    {
-      const std::lock_guard lock(mutex_);
-      work_ = &work;
-      threads_ = threads;
-      left_.store(workers_, std::memory_order_relaxed);
-      generation_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_all();
+    return std::min(static_cast<int>(workers_.size()), std::max(wanted, 0));
   }
 
   void finish() {
-    const auto busy = [this] { return left_.load(std::memory_order_acquire) > 0; };
-    if (spin(busy)) return;
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return !busy(); });
+    if (spin([this] { return left_.load(std::memory_order_acquire) > 0; })) return;
+    for (int left; (left = left_.load(std::memory_order_acquire)) > 0;) left_.wait(left, std::memory_order_acquire);
   }
 
-  void serve(int thread, uint64_t seen) {
+  void serve(const Worker& worker, int thread) {
     const FlushDenormals flush;
-    for (;;) {
-      const auto idle = [&] { return generation_.load(std::memory_order_acquire) == seen; };
-      if (!spin(idle)) {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return !idle(); });
-      }
-      ++seen;  // a generation ends only when every worker has answered, so none is skipped
-      if (thread < threads_) (*work_)(thread);
-      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        const std::lock_guard lock(mutex_);
-        done_.notify_one();
-      }
+    for (uint32_t seen = 0;; ++seen) {  // no ring is missed: the next one comes only after this one was answered
+      worker.wait(seen);
+      (*work_)(thread);
+      if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) left_.notify_one();
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  std::atomic<uint64_t> generation_{0};
-  std::atomic<int> left_{0};
-  int threads_ = 0;
   const std::function<void(int)>* work_ = nullptr;
-  int workers_ = 0;
+  std::atomic<int> left_{0};
+  std::vector<std::unique_ptr<Worker>> workers_;
 };
 
 // Who may use the pool: the waiting place with the lowest order, once the pool is free.

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -55,6 +56,21 @@ TEST(threads_many_callers) {
   }
   for (auto& caller : callers) caller.join();
   CHECK(wrong == 0);
+}
+
+// Workers that one caller asked for sleep through the work of the others: their number must not slow it.
+TEST(threads_workers_that_are_not_needed_cost_nothing) {
+  const Place place;
+  Turn turn(place);
+  const auto seconds = [&] {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 300; ++i) seen(turn, 2, 4);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  seen(turn, 2, 4);
+  const double before = seconds();
+  seen(turn, 200, 1000);
+  CHECK(seconds() < 5 * before + 0.05);  // waking all 200 each time took 30 times as long
 }
 
 // A pass that is running keeps the pool from a later one, and lets an earlier one in at its next layer.
