@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bankml._engine import Engine
 from bankml.errors import InputError, ModelError, ModelWarning
-from bankml.settings import Settings
+from bankml.settings import MAX_THREADS, Settings
 
 if TYPE_CHECKING:
     from bankml.models import Choice
@@ -52,6 +52,8 @@ class Encoder:
         pooling: Pooling | None = None,
         name: str | None = None,
     ) -> None:
+        _check(path, threads)
+        self._made_from = (os.path.abspath(path), threads, backend, gelu, pooling, name)
         settings = Settings.read()
         threads = settings.threads if threads is None else threads
         backend = settings.backend if backend is None else backend
@@ -123,6 +125,7 @@ class Encoder:
 
     def tokenize(self, text: str, parse_special: bool = False) -> list[int]:
         """Ids of the text, special tokens included, however long. A literal `</s>` is text unless `parse_special`."""
+        _check_text(text, "the text")
         return self._engine.tokenize(text, parse_special)[0]
 
     def piece(self, token: int) -> bytes:
@@ -145,6 +148,10 @@ class Encoder:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Callable[..., "Encoder"], tuple[Any, ...]]:
+        """Pickled and copied as what it was made from: the other side opens the file itself."""
+        return _made, self._made_from
+
     def __repr__(self) -> str:
         return f"<Encoder {self.name}: {self.arch}, {self.dims} dimensions, {self.context_length} tokens>"
 
@@ -152,7 +159,7 @@ class Encoder:
         return dimensions if dimensions and 0 < dimensions < self.dims else 0
 
 
-def load(name: str | None = None, **options: Any) -> Encoder:
+def load(name: str | os.PathLike[str] | None = None, **options: Any) -> Encoder:
     """The encoder of a GGUF path, a built-in or an Ollama name; options as in Encoder. None: the default model."""
     from bankml.models import resolve
 
@@ -175,8 +182,34 @@ def chosen(choice: "Choice", **options: Any) -> Encoder:
 def _listed(texts: Iterable[str]) -> list[str]:
     if isinstance(texts, str | bytes):
         raise InputError(f"texts is one {type(texts).__name__}; pass a list: [text]")
+    if not isinstance(texts, Iterable):
+        raise InputError(f"texts is of type {type(texts).__name__}; pass a list of str")
     listed = list(texts)
     for index, text in enumerate(listed):
-        if not isinstance(text, str):
-            raise InputError(f"text {index} is of type {type(text).__name__}; every text must be a str")
+        _check_text(text, f"text {index}")
     return listed
+
+
+def _check_text(text: object, called: str) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"{called} is of type {type(text).__name__}; every text must be a str")
+
+
+def _check(path: object, threads: object) -> None:
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise InputError(f"the path is {path!r}; give the path of a GGUF file, as str or Path")
+    if threads is None:
+        return
+    if not isinstance(threads, int) or not 0 <= threads <= MAX_THREADS:
+        raise InputError(f"threads is {threads!r}; give a number from 0 (one per core) to {MAX_THREADS}")
+
+
+def _made(
+    path: str | os.PathLike[str],
+    threads: int | None,
+    backend: str | None,
+    gelu: Gelu,
+    pooling: Pooling | None,
+    name: str | None,
+) -> Encoder:
+    return Encoder(path, threads, backend, gelu, pooling=pooling, name=name)

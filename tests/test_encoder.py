@@ -1,6 +1,9 @@
 """The encoder of real weights, through the names that api.md promises."""
 
+import copy
+import multiprocessing
 import os
+import pickle
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -209,3 +212,60 @@ def test_only_a_text_that_is_too_long_is_too_long(minilm):
     with pytest.raises(bankml.InputError, match="closed") as error:
         encoder.encode([LONG], truncate=False)
     assert not isinstance(error.value, TooLongError)
+
+
+def test_a_path_object_and_a_tilde_are_files(minilm, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "plain").symlink_to(minilm)  # no ".gguf", no slash: only as a Path it is a file
+    monkeypatch.chdir(tmp_path)
+    for name in (minilm, Path("plain"), "~/plain", Path("~/plain")):
+        with bankml.load(name) as encoder:
+            assert encoder.dims == 384
+
+
+@pytest.mark.parametrize("name", [3, b"x", "", ["a"], 0])
+def test_a_name_that_is_none(name):
+    with pytest.raises(bankml.InputError, match=r"give a path"):
+        bankml.load(name)
+
+
+@pytest.mark.parametrize("texts", [None, 3])
+def test_texts_that_are_no_list(encoder, texts):
+    with pytest.raises(bankml.InputError, match=r"pass a list of str"):
+        encoder.encode(texts)
+
+
+@pytest.mark.parametrize("text", [["a"], None, b"a"])
+def test_tokenize_takes_a_str(encoder, text):
+    with pytest.raises(bankml.InputError, match=r"the text is of type (list|NoneType|bytes)"):
+        encoder.tokenize(text)
+
+
+@pytest.mark.parametrize("threads", ["2", 10**12, -1, 1.5])
+def test_threads_that_are_no_number_of_threads(minilm, threads):
+    with pytest.raises(bankml.InputError, match=r"threads is .* from 0 \(one per core\) to 1024"):
+        Encoder(minilm, threads=threads)
+
+
+@pytest.mark.parametrize("path", [3, None, "", b"x"])
+def test_a_path_that_is_none(path):
+    with pytest.raises(bankml.InputError, match=r"give the path of a GGUF file"):
+        Encoder(path)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda encoder: pickle.loads(pickle.dumps(encoder))])
+def test_a_copy_works_by_itself(minilm, copied):
+    with Encoder(minilm, 1, pooling="cls", name="mine") as encoder:
+        expected = encoder.encode(TEXTS).tobytes()
+        other = copied(encoder)
+    assert (other.name, other.threads, other.pooling) == ("mine", 1, "cls")
+    assert other.encode(TEXTS).tobytes() == expected
+
+
+def test_a_spawned_process_gets_an_encoder(encoder):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(encoder_bits, (encoder,)) == encoder_bits(encoder)
+
+
+def encoder_bits(encoder: Encoder) -> bytes:
+    return encoder.encode(TEXTS).tobytes()

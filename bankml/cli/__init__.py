@@ -6,6 +6,10 @@ import sys
 
 def main() -> None:
     """Run the command line of this process and exit with its status."""
+    if sys.stderr is None:  # closed: what is told there is lost
+        sys.stderr = io.StringIO()
+    if sys.stdout is None:
+        sys.exit("bankml: stdout is closed; send the output to a file, a pipe or /dev/null")
     from bankml.cli.app import run
     from bankml.cli.output import note_warnings
 

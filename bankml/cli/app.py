@@ -2,21 +2,22 @@
 
 import sys
 from itertools import takewhile
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import bankml
 from bankml.cli import embed, files, serve, tokenize
-from bankml.cli.output import write_json
+from bankml.cli.output import abandon_output, note, write_json
 from bankml.errors import Error
 
 USAGE = 2
+INTERRUPTED = 130
+UsageError: Any = typer.BadParameter.__base__  # click's, or that of the click inside newer typers
 
 app = typer.Typer(
     name="bankml",
     help="Text embeddings on the CPU you own: the GGUF you have, at Ollama's and OpenAI's addresses.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -43,21 +44,40 @@ def run(arguments: list[str]) -> int:
     """Exit status of the command line: 0, 1 for a failure told in one sentence, 2 for a usage error."""
     as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
     try:
-        app(arguments, prog_name="bankml")
+        status = _run(arguments, as_json)
+        sys.stdout.flush()
+        return status
+    except OSError as error:
+        abandon_output()
+        if not isinstance(error, BrokenPipeError):  # a reader that has seen enough
+            note(f"the output cannot be written ({error.strerror}); send it to another place")
+        return 1
+
+
+def _run(arguments: list[str], as_json: bool) -> int:
+    try:
+        status = app(arguments or ["--help"], prog_name="bankml", standalone_mode=False)
+        return int(status or 0) if arguments else USAGE
     except Error as error:
         _fail(str(error), as_json)
         return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-    except SystemExit as exit:
-        if exit.code == USAGE and as_json:
-            write_json({"error": "the command line is not understood; see the line on stderr, or --help"})
+    except UsageError as error:
+        _fail(_usage(error), as_json)
+        return USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except SystemExit as exit:  # typer's, of a reader that left
         return int(exit.code or 0)
-    return 0
+
+
+def _usage(error: Any) -> str:
+    """One sentence, with the command whose help says more."""
+    command = error.ctx.command_path if error.ctx else "bankml"
+    return f"{' '.join(error.format_message().split()).rstrip('.')}; see `{command} --help`"
 
 
 def _fail(sentence: str, as_json: bool) -> None:
     if as_json:
         write_json({"error": sentence})
     else:
-        print(f"bankml: {sentence}", file=sys.stderr)
+        note(sentence)

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-BATCH = 256  # texts encoded at a time: enough to fill passes, few enough to stream
+from bankml.errors import InputError
+
+BATCH = 32  # texts encoded and printed at a time: of 30 tokens they fill a pass, and a reader of the pipe sees progress
 
 Texts = Annotated[
     list[str] | None,
@@ -23,5 +25,7 @@ def batches(texts: list[str] | None) -> Iterator[list[str]]:
 
 
 def _lines() -> Iterator[str]:
+    if sys.stdin is None:
+        raise InputError("stdin is closed; give the texts as arguments, or pipe them in")
     for line in sys.stdin.buffer:
         yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")

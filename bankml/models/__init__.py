@@ -1,5 +1,6 @@
 """Where a model comes from: built-ins, Ollama's store on disk, files. Importing this loads nothing heavy."""
 
+import os
 from pathlib import Path
 
 from bankml.models import builtin
@@ -12,7 +13,7 @@ from bankml.settings import Settings
 __all__ = ["Choice", "Description", "choose", "find", "list_models", "pull", "resolve"]
 
 
-def resolve(name: str | None = None, progress: Progress | None = None) -> Choice:
+def resolve(name: str | os.PathLike[str] | None = None, progress: Progress | None = None) -> Choice:
     """The model that `name` means (None: the default one), with its file on this machine: a missing built-in is pulled.
 
     Raises ModelError when there is none, with what would work. `progress` as in `pull`.

@@ -48,14 +48,20 @@ class Choice:
         return _stated_licence(self.path)
 
 
-def choose(name: str | None = None, settings: Settings | None = None) -> Choice:
+def choose(name: str | os.PathLike[str] | None = None, settings: Settings | None = None) -> Choice:
     """The model that `name` means: an existing file, a built-in or its alias, a model of Ollama's store.
 
     None: BANKML_EMBED_MODEL, else bge-m3 of Ollama's store, else all-minilm-l6-v2. Nothing is downloaded here.
     Raises ModelError for a name that nothing on this machine answers to, with the names that would work.
     """
     settings = settings or Settings.read()
-    return _named(name, settings, _asked) if name else _default(settings)
+    if name is None:
+        return _default(settings)
+    if isinstance(name, os.PathLike):
+        return _file(os.fspath(name), _asked)
+    if not isinstance(name, str) or not name:
+        raise InputError(f"the model is {name!r}; give a path, a built-in's name or an Ollama name, or None")
+    return _named(name, settings, _asked)
 
 
 def _asked(kind: str) -> str:
@@ -93,12 +99,10 @@ def _named(name: str, settings: Settings, reason: Reason) -> Choice:
             "or `ollama pull` the model and give its name there"
         )
     if "/" in name or name.lower().endswith(".gguf"):
-        path = Path(os.path.expanduser(name))
-        if os.path.isfile(path):
-            return Choice(path.stem, "file", path.absolute(), reason("a file"))
         # An alias or a name in Ollama may hold a slash too; what can only be a path is one that leads nowhere.
-        if name.startswith(("/", "./", "../", "~")) or name.lower().endswith(".gguf"):
-            raise _no_file(name, path)
+        only_path = name.startswith(("/", "./", "../", "~")) or name.lower().endswith(".gguf")
+        if only_path or os.path.isfile(os.path.expanduser(name)):
+            return _file(name, reason)
     try:
         choice = _known(name, settings, reason)
     except InputError as error:
@@ -106,6 +110,13 @@ def _named(name: str, settings: Settings, reason: Reason) -> Choice:
     if choice is None:
         raise _unknown(name, settings)
     return choice
+
+
+def _file(name: str, reason: Reason) -> Choice:
+    path = Path(os.path.expanduser(name))
+    if not os.path.isfile(path):
+        raise _no_file(name, path)
+    return Choice(path.stem, "file", path.absolute(), reason("a file"))
 
 
 def _known(name: str, settings: Settings, reason: Reason) -> Choice | None:
@@ -140,6 +151,8 @@ def _stated_licence(path: Path) -> Licence:
 def _no_file(name: str, path: Path) -> ModelError:
     if os.path.isdir(path):
         return ModelError(f"{name!r} is a folder: give the path of a GGUF file in it")
+    if os.path.exists(path):
+        return ModelError(f"{name!r} is not a regular file, and a model is mapped into memory: copy it into one first")
     return ModelError(
         f"there is no file {name!r}: check the path, or give a built-in's name such as {presets.DEFAULT.name}"
     )

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from bankml.errors import Error
 from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
 from bankml.serve.state import State
@@ -36,6 +37,19 @@ ROUTES = [
     Route("/tokenize", own.tokenize, methods=["POST"]),
 ]
 
+# What Ollama answers below /api/ and an encoder cannot.
+METHODS = ["GET", "POST", "PUT", "DELETE"]
+ELSEWHERE = ["generate", "chat", "create", "copy", "delete", "pull", "push", "blobs/{digest}"]
+ONLY_EMBEDS = (
+    "bankml only embeds: ask Ollama itself for {path}; models are fetched by `bankml pull` or `ollama pull` "
+    "on the server's machine"
+)
+
+
+async def elsewhere(request: Request) -> Response:
+    """404 with what to do, for routes of Ollama that have nothing to do with embedding."""
+    raise RefusedError(404, ONLY_EMBEDS.format(path=request.url.path))
+
 
 async def root(request: Request) -> Response:
     """The sentence that clients of Ollama ping for."""
@@ -52,8 +66,8 @@ def create_app(shared: State, loopback: bool) -> Starlette:
         expose_headers=["X-Bankml-Truncated"],
     )
     app = Starlette(
-        routes=[Route("/", root), *ROUTES],
-        middleware=[Middleware(Guard, loopback=loopback), cors],
+        routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
+        middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), cors],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
     )
     app.state.shared = shared

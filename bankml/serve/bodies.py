@@ -4,9 +4,9 @@ import json
 from typing import TypeVar
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
-from bankml.serve.errors import RefusedError
+from bankml.serve.errors import CANCELED, RefusedError
 from bankml.utf8 import whole
 
 T = TypeVar("T")
@@ -43,10 +43,13 @@ async def _bytes(request: Request) -> bytes:
     if announced.isdigit() and int(announced) > LIMIT:
         raise RefusedError(413, TOO_LARGE)
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LIMIT:
-            raise RefusedError(413, TOO_LARGE)
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LIMIT:
+                raise RefusedError(413, TOO_LARGE)
+    except ClientDisconnect:
+        raise RefusedError(499, CANCELED) from None  # nobody reads it, and it is no fault to log
     return bytes(body)
 
 

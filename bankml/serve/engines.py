@@ -50,6 +50,15 @@ class Engines:
             loaded.users -= 1
             self._keep(loaded, self._keep_alive if keep_alive is None else keep_alive)
 
+    async def renew(self, loaded: Loaded, failed: Encoder) -> None:
+        """Load the file of a held model anew, unless another request has done so since `failed` was found unusable.
+
+        The old encoder goes with the last call that uses it. Raises as `hold`.
+        """
+        async with self._loading:
+            if loaded.encoder is failed:
+                loaded.encoder = await asyncio.to_thread(self._load, loaded.choice)
+
     def loaded(self) -> list[Loaded]:
         """What is in memory, the longest kept first."""
         return sorted(self._loaded.values(), key=lambda loaded: -loaded.expires_at)

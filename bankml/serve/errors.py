@@ -8,6 +8,7 @@ from bankml.errors import BusyError, InputError
 from bankml.serve.answers import Answer
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
+CANCELED = "request canceled"
 TOO_LONG = "the input length exceeds the context length"
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from functools import partial
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import msgspec
@@ -11,18 +11,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bankml.durations import keep_alive
-from bankml.encoder import Encoded
+from bankml.encoder import Encoded, Encoder
 from bankml.errors import BusyError, Error, TooLongError
 from bankml.models import Choice
 from bankml.serve.answers import Answer, truncation_header
 from bankml.serve.bodies import check_count, read
+from bankml.serve.engines import Loaded
 from bankml.serve.errors import TOO_LONG, RefusedError
 from bankml.serve.state import state
 
-Encode = Callable[..., Encoded]  # takes `cancelled`, the function that tells whether the client has left
-
 LEAST_TOKENS = 3  # one of the text between two special ones
 NOTHING_LEFT = "input after truncation exceeds maximum context length"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Arguments of Encoder.encode_full."""
+
+    normalize: bool
+    truncate: bool
+    dimensions: int | None = None
+    max_tokens: int | None = None
 
 
 class EmbedRequest(msgspec.Struct):
@@ -58,8 +67,8 @@ async def embed(request: Request) -> Response:
             return Answer({"model": body.model, "embeddings": []})
         _check_room(limit)
         normalize, truncate = body.normalize is not False, body.truncate is not False
-        encode = partial(loaded.encoder.encode_full, texts, normalize, truncate, body.dimensions, max_tokens=limit)
-        encoded = await _run(request, encode)
+        options = Options(normalize, truncate, body.dimensions, limit)
+        encoded = await _run(request, loaded, texts, options)
     content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
@@ -76,9 +85,8 @@ async def embeddings(request: Request) -> Response:
         if not body.prompt:
             return Answer({"embedding": []})
         _check_room(limit)
-        texts, normalize = [body.prompt], not legacy_is_raw(loaded.encoder.metadata)
-        encode = partial(loaded.encoder.encode_full, texts, normalize, truncate=False, max_tokens=limit)
-        encoded = await _run(request, encode, too_long=500)
+        options = Options(not legacy_is_raw(loaded.encoder.metadata), truncate=False, max_tokens=limit)
+        encoded = await _run(request, loaded, [body.prompt], options, too_long=500)
     return Answer({"embedding": encoded.vectors[0].astype(np.float64)})
 
 
@@ -103,9 +111,12 @@ async def _legacy_find(request: Request, name: str) -> Choice:
         raise RefusedError(400, "model is required") from None
 
 
-async def _run(request: Request, encode: Encode, too_long: int = 400) -> Encoded:
+async def _run(request: Request, loaded: Loaded, texts: list[str], options: Options, too_long: int = 400) -> Encoded:
+    def call(encoder: Encoder, cancelled: Callable[[], bool]) -> Encoded:
+        return encoder.encode_full(texts, **asdict(options), cancelled=cancelled)
+
     try:
-        return await state(request).workers.run(request, lambda cancelled: encode(cancelled=cancelled))
+        return await state(request).run(request, loaded, call)
     except BusyError:
         raise
     except TooLongError:

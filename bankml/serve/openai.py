@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bankml.encoder import Encoded
+from bankml.encoder import Encoded, Encoder
 from bankml.models.description import Description, describe
 from bankml.serve import catalogue
 from bankml.serve.answers import Answer, truncation_header
@@ -43,10 +43,10 @@ async def embeddings(request: Request) -> Response:
     choice = await shared.names.find(body.model or "")
     async with shared.engines.hold(choice) as loaded:
 
-        def call(cancelled: Callable[[], bool]) -> Encoded:
-            return loaded.encoder.encode_full(texts, dimensions=body.dimensions, cancelled=cancelled)
+        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> Encoded:
+            return encoder.encode_full(texts, dimensions=body.dimensions, cancelled=cancelled)
 
-        encoded = await shared.workers.run(request, call)
+        encoded = await shared.run(request, loaded, call)
     tokens = int(encoded.tokens.sum())
     content = {
         "object": "list",

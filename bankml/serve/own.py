@@ -52,7 +52,7 @@ async def info(request: Request) -> Response:
     """The served model, how it is computed, and how many texts one request may hold."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
-        return Answer(await shared.workers.run(request, lambda cancelled: _info(loaded.encoder)))
+        return Answer(await shared.run(request, loaded, lambda encoder, cancelled: _info(encoder)))
 
 
 async def tokenize(request: Request) -> Response:
@@ -66,10 +66,10 @@ async def tokenize(request: Request) -> Response:
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
 
-        def call(cancelled: Callable[[], bool]) -> list[list[int]]:
-            return [loaded.encoder.tokenize(text) for text in texts]
+        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> list[list[int]]:
+            return [encoder.tokenize(text) for text in texts]
 
-        tokens = await shared.workers.run(request, call)
+        tokens = await shared.run(request, loaded, call)
     return Answer({"model": body.model or choice.name, "tokens": tokens})
 
 

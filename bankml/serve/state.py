@@ -1,13 +1,19 @@
 """What every route of one server shares."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import TypeVar, cast
 
 from starlette.requests import Request
 
-from bankml.serve.engines import Engines
+from bankml.encoder import Encoder
+from bankml.errors import ModelError
+from bankml.serve.engines import Engines, Loaded
 from bankml.serve.names import Names
 from bankml.serve.workers import Workers
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -17,6 +23,18 @@ class State:
     names: Names
     engines: Engines
     workers: Workers
+
+    async def run(self, request: Request, loaded: Loaded, call: Callable[[Encoder, Callable[[], bool]], T]) -> T:
+        """`call(encoder, cancelled)` of a held model on a worker; once more, loaded anew, when its file was rewritten.
+
+        Raises as `Workers.run` and as `call`.
+        """
+        encoder = loaded.encoder
+        try:
+            return await self.workers.run(request, partial(call, encoder))
+        except ModelError:
+            await self.engines.renew(loaded, encoder)
+        return await self.workers.run(request, partial(call, loaded.encoder))
 
 
 def state(request: Request) -> State:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from bankml.errors import BusyError
-from bankml.serve.errors import BUSY, RefusedError
+from bankml.serve.errors import BUSY, CANCELED, RefusedError
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Workers:
             return await asyncio.get_running_loop().run_in_executor(self._pool, _unless, gone, call)
         except Exception:
             if gone.is_set():
-                raise RefusedError(499, "request canceled") from None
+                raise RefusedError(499, CANCELED) from None
             raise
         finally:
             gone.set()  # also when this task itself is cancelled and the thread still computes
@@ -53,7 +53,7 @@ class Workers:
 
 def _unless(gone: threading.Event, call: Callable[[Callable[[], bool]], T]) -> T:
     if gone.is_set():
-        raise RefusedError(499, "request canceled")
+        raise RefusedError(499, CANCELED)
     return call(gone.is_set)
 
 

@@ -1,5 +1,8 @@
 """Exit statuses and errors, the same for every command."""
 
+import subprocess
+import sys
+
 import pytest
 
 
@@ -56,3 +59,57 @@ def test_every_command_has_json(here):
     assert {"embed", "tokenize", "models", "info", "pull", "verify", "serve"} <= set(names)
     for name in names:
         assert b"--json" in here(name, "--help").out
+
+
+def test_a_usage_error_names_what_is_wrong(here):
+    for arguments, wrong in ((["embed", "--nonesuch"], "--nonesuch"), (["serve", "--port", "99999"], "'--port'")):
+        plain, as_json = here(*arguments), here(*arguments, "--json")
+        assert (plain.status, as_json.status, as_json.err) == (2, 2, b"")
+        assert (plain.err.count(b"\n"), plain.err.startswith(b"bankml: ")) == (1, True)
+        assert wrong in as_json.out.lines[0]["error"]
+
+
+def test_no_command_is_the_help(command):
+    assert b"Usage: bankml" in command().out + command().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "embed --model {minilm} a",
+        "embed --model {minilm} a --json",
+        "models",
+        "--version",
+        "info {minilm}",
+        "serve --native --port 0 --model {minilm}",
+        "--help",
+        "info nothing.gguf --json",
+    ],
+)
+@pytest.mark.parametrize(("sink", "told"), [(">/dev/full", "cannot be written"), (">&-", "closed")])
+def test_an_output_that_takes_nothing(shell, stocked_home, minilm, line, sink, told):
+    done = shell(f"{line.format(minilm=minilm)} {sink}")
+    assert done.returncode == 1, done.stderr
+    last = done.stderr.splitlines()[-1]
+    assert (last.startswith("bankml: "), told in last, "Traceback" in done.stderr) == (True, True, False), done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_a_stdin_that_is_closed(shell, minilm):
+    for name in ("embed", "tokenize"):
+        done = shell(f"{name} --model {minilm} - <&-")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "stdin is closed" in done.stderr.splitlines()[-1]
+    assert shell(f"tokenize --model {minilm} a <&-").returncode == 0
+    assert shell(f"tokenize --model {minilm} a 2>&-").returncode == 0
+
+
+@pytest.fixture
+def shell():
+    """Runs `bankml …` with redirections."""
+
+    def run(line: str) -> subprocess.CompletedProcess:
+        command = f"{sys.executable} -m bankml {line}"
+        return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+
+    return run

@@ -1,7 +1,9 @@
 """`bankml embed`."""
 
+import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -63,3 +65,29 @@ def test_what_a_file_leaves_unsaid_is_told_once(command, unsaid):
         f"bankml: model {unsaid.stem}: a file, as asked",
         f"bankml: {unsaid}: tokenizer.ggml.token_type is absent: every token is taken as text",
     ]
+
+
+def test_lines_come_while_others_are_still_awaited(minilm):
+    command = [sys.executable, "-m", "bankml", "embed", "--model", str(minilm), "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdin.write(b"word\n" * 33)
+        process.stdin.flush()
+        early = [process.stdout.readline() for _ in range(32)]  # and stdin is still open
+        out, err = process.communicate(timeout=60)
+    assert len(early + out.splitlines()) == 33
+    assert err.count(b"\n") == 1
+
+
+def test_a_person_sees_the_count_when_it_takes_long(minilm):
+    command = [sys.executable, "-m", "bankml", "embed", "--model", str(minilm), "-"]
+    terminal, inside = os.openpty()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=inside) as process:
+        process.stdin.write(b"word\n" * 32)
+        process.stdin.flush()
+        process.stdout.readline()
+        time.sleep(2.1)
+        process.communicate(b"word\n" * 32, timeout=60)
+    os.close(inside)
+    seen = os.read(terminal, 10_000)
+    os.close(terminal)
+    assert seen.endswith(b"\rbankml: 64 texts\r\n")

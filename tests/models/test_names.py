@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,10 @@ def test_a_licence_that_the_file_states_counts_where_ollama_is_silent(store, tin
     assert choose("bge-m3").licence.id == "MIT"
     (tmp_path / "text.gguf").write_text("no model")
     assert choose(str(tmp_path / "text.gguf")).licence.id == "unknown"
+
+
+def test_what_is_no_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for name in ("/dev/zero", str(tmp_path / "pipe.gguf"), tmp_path / "pipe.gguf"):
+        with pytest.raises(ModelError, match="not a regular file"):
+            choose(name)

@@ -1,5 +1,6 @@
 """The process: its one line, its socket, its end."""
 
+import json
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -118,3 +120,45 @@ def test_a_host_that_cannot_be_used_is_named():
     for host in ("host.invalid", "203.0.113.7", "a" * 300):
         with pytest.raises(InputError, match=host[:20]), listen(host, 0):
             pass
+
+
+@pytest.fixture
+def logged(home):
+    """A server of all-minilm whose stderr is read at its end."""
+    env = os.environ | {"BANKML_HOME": str(home)}
+    command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", "all-minilm", "--port", "0", "--json"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        yield process, json.loads(process.stdout.readline())["url"]
+        process.kill()
+
+
+NOTE = "bankml: model all-minilm-l6-v2: a built-in, as asked\n"
+
+
+def test_a_client_that_hangs_up_in_its_body_is_not_logged(logged):
+    process, address = logged
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.sendall(f"POST /api/embed HTTP/1.1\r\nHost: {host}\r\nContent-Length: 1000\r\n\r\n{{".encode())
+        time.sleep(0.2)
+    time.sleep(0.2)
+    assert httpx.get(f"{address}/health").status_code == 200
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[1] == NOTE
+
+
+def test_what_is_still_busy_at_the_end_is_told_so(logged):
+    process, address = logged
+    with ThreadPoolExecutor(2) as pool:
+        body = {"model": "all-minilm", "input": ["word " * 600] * 5000}
+        asked = [
+            pool.submit(httpx.post, address + path, json=body, timeout=60) for path in ("/api/embed", "/v1/embeddings")
+        ]
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        answers = [future.result() for future in asked]
+    assert [answer.status_code for answer in answers] == [503, 503]
+    assert answers[0].json()["error"] == answers[1].json()["error"]["message"]
+    err = process.communicate(timeout=20)[1]
+    assert "Traceback" not in err
+    assert process.returncode == 0
