@@ -1,7 +1,7 @@
 """`python -m bench.memory`: start-up and memory of a fresh process on bge-m3's shape, against what is promised.
 
 It embeds the sections of the Debian FAQ in ten languages, cut to 64 tokens each (about eight minutes on two cores);
-`--whole` takes them as they are (most of an hour). Exit status 1 when a promise is broken.
+`--whole` takes them as they are (half an hour). Exit status 1 when a promise is broken.
 """
 
 import argparse
