@@ -8,6 +8,7 @@ import pytest
 from bankml import models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
+from oracle import seeded
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
 VARIABLES = ("BANKML_HOME", "OLLAMA_MODELS", "MINDX_EMBED_MODEL", "RAGE_PATH")
@@ -49,6 +50,15 @@ def stocked_home(minilm: Path, e5: Path) -> Path:
     for model in (minilm, e5):
         (home / "models" / model.name).symlink_to(model)
     return home
+
+
+@pytest.fixture
+def unsaid(tmp_path: Path) -> Path:
+    """A small model without the key tokenizer.ggml.token_type."""
+    path = seeded.tiny(tmp_path / "unsaid.gguf")
+    key = b"tokenizer.ggml.token_type"
+    path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
+    return path
 
 
 def _pulled(home: Path, name: str) -> Path:

@@ -54,6 +54,7 @@ def test_alone_or_in_any_batch_order_and_thread_count(tiny: Tiny, backend: str, 
     path = tiny(dtype=dtype, pooling=pooling)
     texts = [text(n, n) for n in range(1, 2 * LARGEST_TILE + 2)] + ["", "日本語 한국어", text(70), text(1)]
     alone = [Encoder(path, threads=1, backend=backend).encode([t]) for t in texts]
+    assert len({vectors.tobytes() for vectors in alone}) == len(texts)  # a constant would be invariant too
     for threads in (1, 2, 3, 5):
         encoder = Encoder(path, threads=threads, backend=backend)
         assert encoder.encode(texts).tobytes() == np.vstack(alone).tobytes()
@@ -69,6 +70,7 @@ def test_on_both_sides_of_every_switch_of_path(tiny: Tiny, backend: str) -> None
     lengths += [511, 512, 513, 1023, 1024, 1025] if backend != "scalar" else [257, 513]
     ids = [random_ids(rng, n) for n in lengths]
     alone = np.vstack([encoder.encode_ids([one]) for one in ids])
+    assert len({row.tobytes() for row in alone}) == len(ids)
     assert encoder.encode_ids(ids).tobytes() == alone.tobytes()
     assert encoder.encode_ids(ids[::-1]).tobytes() == alone[::-1].tobytes()
 

@@ -5,13 +5,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bankml.encoder import Encoder
-from oracle import seeded
 
 
 class Output(bytes):
@@ -57,15 +55,6 @@ def here(capfdbinary) -> Callable[..., Done]:
         return Done(status, Output(out), err)
 
     return run_here
-
-
-@pytest.fixture
-def unsaid(tmp_path: Path) -> Path:
-    """A small model without the key tokenizer.ggml.token_type."""
-    path = seeded.tiny(tmp_path / "unsaid.gguf")
-    key = b"tokenizer.ggml.token_type"
-    path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
-    return path
 
 
 @pytest.fixture(scope="session")

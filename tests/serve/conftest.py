@@ -14,7 +14,6 @@ import httpx
 import pytest
 
 from bankml.encoder import Encoder
-from oracle import seeded
 
 
 @dataclass
@@ -73,15 +72,6 @@ def http(server: Server) -> Iterator[httpx.Client]:
     """A client of the shared server."""
     with httpx.Client(base_url=server.url, timeout=60) as client:
         yield client
-
-
-@pytest.fixture
-def unsaid(tmp_path: Path) -> Path:
-    """A small model without the key tokenizer.ggml.token_type."""
-    path = seeded.tiny(tmp_path / "unsaid.gguf")
-    key = b"tokenizer.ggml.token_type"
-    path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
-    return path
 
 
 @pytest.fixture(scope="session")
