@@ -28,12 +28,15 @@ uint64_t xcr0() {
 
 uint32_t detect() {
   constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kF16c = 1u << 29, kAvx2Bit = 1u << 5;
-  constexpr uint64_t kXmmYmm = 6;
+  constexpr uint32_t kAvx512Bits = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;  // F, DQ, BW, VL
+  constexpr uint64_t kXmmYmm = 0x06, kMaskZmm = 0xe0;
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || (c & kOsxsave) == 0 || (xcr0() & kXmmYmm) != kXmmYmm) return 0;
   const bool fma_f16c = (c & kFma) && (c & kF16c);
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
-  return fma_f16c && (b & kAvx2Bit) ? uint32_t{kAvx2} : 0;
+  if (!fma_f16c || (b & kAvx2Bit) == 0) return 0;
+  const bool avx512 = (b & kAvx512Bits) == kAvx512Bits && (xcr0() & kMaskZmm) == kMaskZmm;
+  return avx512 ? kAvx2 | kAvx512 : kAvx2;
 }
 #else
 uint32_t detect() { return 0; }

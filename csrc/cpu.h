@@ -6,7 +6,8 @@
 namespace bankml {
 
 enum CpuFeature : uint32_t {
-  kAvx2 = 1,  // AVX2, FMA and F16C, with the OS saving ymm registers
+  kAvx2 = 1,    // AVX2, FMA and F16C, with the OS saving ymm registers
+  kAvx512 = 2,  // AVX-512 F, VL, BW and DQ beside those, with the OS saving zmm and mask registers
 };
 
 // Features usable in this process: CPUID, and XCR0 for the registers that the OS saves.

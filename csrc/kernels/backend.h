@@ -31,7 +31,7 @@ struct Attention {
 constexpr int kKeyTile = 64;     // keys a tile, counted from position 0
 constexpr int kMaxQueries = 96;  // queries that share one packing of a key tile
 constexpr int kLanes = 16;       // lanes of a sum along a row
-constexpr int kMaxTile = 16;     // the largest mr or nr of any backend
+constexpr int kMaxTile = 32;     // the largest mr or nr of any backend
 
 // Floats of scratch that `attend` needs for heads of `dim`: queries, outputs, running maxima and sums, one tile of K, V
 // and scores.
