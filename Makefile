@@ -12,7 +12,7 @@ CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.i
 CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
 CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
 # Backends that this CPU runs and that must therefore have been built and tested.
-BACKENDS_HERE := scalar$(if $(shell grep -lw avx2 /proc/cpuinfo 2>/dev/null),$(comma)avx2)
+BACKENDS_HERE := scalar$(if $(shell grep -lw avx2 /proc/cpuinfo 2>/dev/null),$(comma)avx2)$(if $(shell grep -lw avx512vl /proc/cpuinfo 2>/dev/null),$(comma)avx512)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
 .PHONY: serve build test test-cpp oracle bench check format fuzz clean

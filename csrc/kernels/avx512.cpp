@@ -1,6 +1,6 @@
-// avx512: AVX-512 F, VL, BW and DQ. vfmadd231ps zmm: latency 4, two a cycle on server cores (one on some), so at least 8
-// accumulators; loads: two a cycle. Tile 12 × 32: 24 accumulators + 2 weights + 1 broadcast of 32 registers; per k
-// 2 loads + 12 broadcasts for 24 FMA (384 multiply-adds). Rows packed (k, 12), panels (k, 32).
+// avx512: AVX-512 F, VL, BW and DQ. vfmadd231ps zmm: latency 4, two a cycle on server cores (one on some), so at least
+// 8 accumulators; loads: two a cycle. Tile 12 × 32: 24 accumulators + 2 weights + 1 broadcast of 32 registers; per k 2
+// loads + 12 broadcasts for 24 FMA (384 multiply-adds). Rows packed (k, 12), panels (k, 32).
 
 #include <immintrin.h>
 
@@ -64,7 +64,9 @@ void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
 struct F32 {
   static constexpr int lines_a_square = 16;
   static size_t offset(int k) { return 4 * static_cast<size_t>(k); }
-  static __m512 load(const uint8_t* row, int k, int count) { return _mm512_maskz_loadu_ps(first(count), row + offset(k)); }
+  static __m512 load(const uint8_t* row, int k, int count) {
+    return _mm512_maskz_loadu_ps(first(count), row + offset(k));
+  }
 };
 
 struct F16 {
@@ -104,7 +106,8 @@ struct Q4_0 {
   }
 };
 
-// `count` values of `n` of sixteen weight rows → as many rows of a panel, sixteen wide; zeros for the rows that are not.
+// `count` values of `n` of sixteen weight rows → as many rows of a panel, sixteen wide; zeros for the rows that are
+// not.
 template <class Type>
 inline void pack_square(const uint8_t* rows, size_t row_bytes, int n, int k, int count, float* panel) {
   __m512 r[kSide];
@@ -258,8 +261,7 @@ inline void edge_tile(const float* a, const float* panel, int n, int k, bool res
 }
 
 template <int R, int kRowStride, int kStep>
-void multiply_rows(const float* a, const float* panels, int n, int k, bool resume, float* y, size_t ldy,
-                   Ahead& ahead) {
+void multiply_rows(const float* a, const float* panels, int n, int k, bool resume, float* y, size_t ldy, Ahead& ahead) {
   int j = 0;
   for (; j + kNr <= n; j += kNr, panels += static_cast<size_t>(k) * kNr) {
     if (kStep == kMr && ahead.rows > 0) {
