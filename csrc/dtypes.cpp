@@ -128,10 +128,4 @@ std::string runnable_types() {
   return out;
 }
 
-float f16_to_f32(uint16_t half) {
-  uint8_t bytes[sizeof half];
-  std::memcpy(bytes, &half, sizeof half);
-  return half_at(bytes);
-}
-
 }  // namespace bankml

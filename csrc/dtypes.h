@@ -46,6 +46,4 @@ inline size_t dtype_row_bytes(DType type, int64_t count) {
 // The names of the types that are run: "F32, F16, Q4_0, …".
 std::string runnable_types();
 
-float f16_to_f32(uint16_t half);
-
 }  // namespace bankml

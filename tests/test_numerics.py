@@ -4,6 +4,7 @@ import itertools
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import gguf
 import numpy as np
@@ -11,9 +12,27 @@ import pytest
 
 from bankml import Encoder, InputError
 from bankml._engine import backends
-from oracle import seeded
+from oracle import seeded, vectors
+from oracle.reference import Reference
 
-TYPES = ("F32", "F16", "Q8_0", "Q4_0")
+# A model of every type, of sizes that all of them can have; 1,280 inputs are no whole blocks of 1,024.
+EVERY_TYPE = {dtype: {"dtype": dtype, "layers": 1, "hidden": 256, "ffn": 1280} for dtype in get_args(seeded.DType)}
+# Several types in a file, as llama-quantize makes them: Q4_K_M, and what it falls back to at sizes that are no 256.
+MIXED = {
+    "Q4_K_M": {
+        "dtype": "Q4_K",
+        "types": {"token_embd": "Q6_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "blk.1.ffn_down": "Q4_K"},
+        "hidden": 256,
+        "ffn": 512,
+    },
+    "Q4_K_M of 96": {
+        "dtype": "Q5_0",
+        "types": {"token_embd": "Q8_0", "attn_v": "Q8_0", "ffn_down": "Q5_1", "blk.0.ffn_up": "IQ4_NL"},
+        "hidden": 96,
+        "ffn": 160,
+    },
+}
+MODELS = EVERY_TYPE | MIXED
 POOLINGS = ("mean", "cls", "last", "none")
 LARGEST_TILE = 6  # rows of the widest backend's tile
 WORDS = "the sky is blue because light of the sun is scattered by air and water".split()
@@ -48,7 +67,7 @@ def random_ids(rng: np.random.Generator, length: int) -> list[int]:
     return [2, *map(int, rng.integers(5, 370, length - 2)), 3]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", ["F32", "F16", "Q8_0", "Q4_0"])
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_alone_or_in_any_batch_order_and_thread_count(tiny: Tiny, backend: str, dtype: str, pooling: str) -> None:
     path = tiny(dtype=dtype, pooling=pooling)
@@ -104,11 +123,34 @@ def test_from_eight_threads_at_once(tiny: Tiny, backend: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-def test_backends_agree_with_scalar(tiny: Tiny, backend: str, dtype: str) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_every_type_has_the_same_bits_alone_and_in_a_batch(tiny: Tiny, backend: str, model: str) -> None:
+    path = tiny(**MODELS[model])
+    texts = [text(n, n) for n in (1, 4, 13)]
+    alone = [Encoder(path, threads=1, backend=backend).encode([t]) for t in texts]
+    assert len({vector.tobytes() for vector in alone}) == len(texts)
+    for threads in (1, 3):
+        encoder = Encoder(path, threads=threads, backend=backend)
+        assert encoder.encode(texts).tobytes() == np.vstack(alone).tobytes()
+        assert encoder.encode(texts[::-1]).tobytes() == np.vstack(alone[::-1]).tobytes()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_type_is_close_to_float64(tiny: Tiny, backend: str, model: str) -> None:
+    """To the graph in float64 over gguf-py's weights; and different texts have different vectors."""
+    path, rng = tiny(**MODELS[model]), np.random.default_rng(3)
+    ids = [random_ids(rng, n) for n in (2, 7, 16)]
+    ours = list(Encoder(path, backend=backend).encode_ids(ids).astype(np.float64))
+    assert np.isfinite(ours).all()
+    assert vectors.largest_cosine(ours) < 0.9
+    found = vectors.distance(ours, Reference(path).encode_ids(ids))
+    assert found.close, found
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_backends_agree_with_scalar(tiny: Tiny, backend: str, model: str) -> None:
     """Promised within rounding; today's backends add in the same order and give the same bits."""
-    path = tiny(dtype=dtype, hidden=96, heads=3, ffn=160)
-    texts = [text(n) for n in (1, 5, 33, 80)]
+    path, texts = tiny(**MODELS[model]), [text(n) for n in (1, 5, 20)]
     ours, scalar = Encoder(path, backend=backend).encode(texts), Encoder(path, backend="scalar").encode(texts)
     assert np.abs(ours - scalar).max() <= 1e-6
 
