@@ -1,5 +1,6 @@
 """Hugging Face folders to convert, and the float64 encoder on their own weights: the converter has no part in it."""
 
+import base64
 import json
 import math
 import struct
@@ -74,6 +75,45 @@ def xlm_roberta(folder: Path, hidden: int = 256, dtype: str = "F16", prefix: str
     tensors = {prefix + name: array for name, array in _seeded(shape, ITEMS[dtype]).items()}
     write_safetensors(folder / "model.safetensors", tensors)
     return folder
+
+
+def unigram_json(vocabulary: list[list[Any]], charsmap: bytes) -> dict[str, Any]:
+    """A tokenizer.json as XLM-RoBERTa's: entries [piece, score], its first four and <mask> special."""
+    special = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+    precompiled = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()}
+    spaces = {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "}
+    return {
+        "added_tokens": [added(at, piece) for at, (piece, _) in enumerate(vocabulary) if piece in special],
+        "normalizer": {"type": "Sequence", "normalizers": [precompiled, spaces]},
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True},
+        "post_processor": template("<s>", "</s>"),
+        "model": {"type": "Unigram", "unk_id": 3, "vocab": vocabulary},
+    }
+
+
+def wordpiece_json(tokens: list[str], lowercase: bool = True) -> dict[str, Any]:
+    """A tokenizer.json as BERT's; what stands in brackets at its five places is special."""
+    special = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    letters = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": lowercase}
+    words = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    return {
+        "added_tokens": [added(at, token) for at, token in enumerate(tokens) if token in special],
+        "normalizer": {"type": "BertNormalizer", **letters},
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": template("[CLS]", "[SEP]"),
+        "model": {"type": "WordPiece", **words, "vocab": {token: at for at, token in enumerate(tokens)}},
+    }
+
+
+def added(number: int, text: str, special: bool = True) -> dict[str, Any]:
+    """An entry of added_tokens."""
+    return {"id": number, "content": text, "special": special, "single_word": False, "normalized": False}
+
+
+def template(opening: str, closing: str) -> dict[str, Any]:
+    """The post-processor that puts these around a text."""
+    single = [{"SpecialToken": {"id": opening}}, {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": closing}}]
+    return {"type": "TemplateProcessing", "single": single, "pair": [], "special_tokens": {}}
 
 
 def write_json(path: Path, value: Any) -> None:

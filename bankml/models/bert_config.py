@@ -1,6 +1,5 @@
 """config.json of a BERT or XLM-RoBERTa encoder: its numbers; what the graph does not compute is refused."""
 
-import math
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -110,8 +109,8 @@ def _check_sizes(config: BertConfig) -> None:
 
 def _epsilon(path: Path, content: dict[str, Any]) -> float:
     value = content.get("layer_norm_eps", 1e-12)
-    if type(value) not in (int, float) or not 0 < value < math.inf:
-        raise ModelError(f"{path} says layer_norm_eps {value!r}: it must be a positive number")
+    if type(value) not in (int, float) or not 0 < value < 1:
+        raise ModelError(f"{path} says layer_norm_eps {value!r}: it must be a small positive number")
     return float(value)
 
 

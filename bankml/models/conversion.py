@@ -12,6 +12,7 @@ from bankml.models.digest import sha256
 from bankml.models.gguf_writer import Origin, write
 from bankml.models.hugging_face import Source, recorded_pooling
 from bankml.models.progress import Progress, silent
+from bankml.utf8 import whole
 
 __all__ = ["Converted", "convert", "recorded_pooling"]
 
@@ -56,7 +57,7 @@ def convert(
         raise InputError(f"the pooling is {pooling!r}: it must be one of {', '.join(POOLINGS)}")
     _check_folder(folder)
     _check_target(target, overwrite)
-    origin = Origin(name or _name(folder), model_card.licence(folder), url, organization)
+    origin = Origin(whole(name or _name(folder)), model_card.licence(folder), url, organization)
     with hugging_face.opened(folder, TYPES[type], pooling) as source:
         with _disk_errors(target), atomic.replacement(target) as temporary:
             write(temporary, origin, source.bert, source.tokenizer, source.tensors, progress)

@@ -76,7 +76,7 @@ def _pooling(path: Path) -> str:
     chosen = [key for key, value in content.items() if key.startswith("pooling_mode_") and value is True]
     if (mode := content.get("pooling_mode")) is not None:
         chosen += mode if isinstance(mode, list) else [mode]
-    if len(chosen) != 1 or chosen[0] not in POOLINGS:
+    if len(chosen) != 1 or str(chosen[0]) not in POOLINGS:
         raise ModelError(f"{path} asks for the pooling {chosen}: only one of mean, cls and last token is known")
     return POOLINGS[chosen[0]]
 
@@ -89,8 +89,7 @@ def _notes(folder: Path, transformer: Path) -> tuple[str, ...]:
     notes = []
     if limit := limits.get("max_seq_length"):
         notes.append(f"sentence-transformers cuts texts at {limit} tokens; the file reads as many as it has positions")
-    prompts = json_object.read_if_there(folder / "config_sentence_transformers.json")
-    if name := prompts.get("default_prompt_name"):
-        prompt = (prompts.get("prompts") or {}).get(name)
-        notes.append(f"sentence-transformers puts {prompt!r} before every text; with the file that is yours to do")
+    match json_object.read_if_there(folder / "config_sentence_transformers.json"):
+        case {"default_prompt_name": str(name), "prompts": dict(prompts)} if prompts.get(name):
+            notes.append(f"sentence-transformers puts {prompts[name]!r} before every text; the file's user must")
     return tuple(notes)

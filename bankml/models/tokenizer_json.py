@@ -56,8 +56,8 @@ class TokenizerJson:
     @property
     def added(self) -> list[AddedToken]:
         """By id. A token that is not special is refused: it would be looked for inside of words."""
-        found = []
-        for entry in self.content.get("added_tokens") or []:
+        found, listed = [], self.content.get("added_tokens") or []
+        for entry in listed if isinstance(listed, list) else [listed]:
             match entry:
                 case {"id": int(number), "content": str(text)}:
                     found.append(AddedToken(number, text, bool(entry.get("special"))))
@@ -78,6 +78,13 @@ class TokenizerJson:
                     f"its added token {token.text!r} has the id {token.id}, where another piece or none is"
                 )
         return pieces
+
+    def check_pieces(self, pieces: list[str]) -> None:
+        """Refuses half of a surrogate pair, which no text holds and UTF-8 cannot store."""
+        try:
+            "".join(pieces).encode()
+        except UnicodeEncodeError as error:
+            raise self.error(f"a piece of its vocabulary is not Unicode ({error.reason})") from None
 
     def check_ends(self, opening: str, closing: str) -> None:
         """Refuses a post-processor that does not put just these two around a text."""

@@ -96,7 +96,9 @@ def _fast(file: TokenizerJson) -> tuple[list[str], list[str], dict[str, Any]]:
     if [step.get("type") for step in file.steps("pre_tokenizer")] != ["BertPreTokenizer"]:
         raise file.unsupported("pre_tokenizer", file.content.get("pre_tokenizer"))
     file.check_ends("[CLS]", "[SEP]")
-    return file.with_added(_by_id(file)), [token.text for token in file.added], _normalizer(file)
+    tokens = file.with_added(_by_id(file))
+    file.check_pieces(tokens)
+    return tokens, [token.text for token in file.added], _normalizer(file)
 
 
 def _by_id(file: TokenizerJson) -> list[str]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 UNUSED_SCORE = -10_000.0  # what llama.cpp's converter gives entries that no text may reach
+SCORE_MAX = 1e30  # log probabilities are stored as float32
 SPECIAL = {"<s>": CONTROL, "<pad>": CONTROL, "</s>": CONTROL, "<unk>": UNKNOWN, "<mask>": CONTROL}
 
 
@@ -41,9 +42,9 @@ def unigram(file: TokenizerJson, rows: int) -> Unigram:
         raise file.unsupported("model", file.kind)
     _check_parts(file)
     try:
-        listed = [(str(piece), float(score)) for piece, score in file.option("vocab")]
+        listed = [(str(piece), _score(score)) for piece, score in file.option("vocab")]
         charsmap = _charsmap(file)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise ModelError(f"{file.path} is not a Unigram vocabulary ({error!r}): pull the model again") from None
     pieces = file.with_added([piece for piece, _ in listed])
     _check(file, pieces, rows)
@@ -108,6 +109,12 @@ def _marks_words(step: dict[str, Any]) -> bool:
     return step.get("type") == "Metaspace" and step.get("replacement") == "▁" and bool(first)
 
 
+def _score(value: Any) -> float:
+    if not abs(score := float(value)) < SCORE_MAX:
+        raise ValueError(f"the score {value!r}")
+    return score
+
+
 def _charsmap(file: TokenizerJson) -> bytes:
     for step in file.steps("normalizer"):
         if step["type"] == "Precompiled":
@@ -121,5 +128,6 @@ def _check(file: TokenizerJson, listed: list[str], rows: int) -> None:
         raise ModelError(f"{file.path} lacks {sorted(SPECIAL.keys() - pieces)}: it is not XLM-RoBERTa's vocabulary")
     if len(pieces) != len(listed) or len(pieces) > rows:
         raise ModelError(f"{file.path} has {len(pieces)} different pieces of {len(listed)}, the weights {rows} rows")
+    file.check_pieces(listed)
     if (unknown := file.option("unk_id")) not in (None, listed.index("<unk>")):
         raise file.unsupported("unk_id", unknown)
