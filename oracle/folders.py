@@ -25,7 +25,7 @@ MINILM_REST = (
     Member(MINILM + "special_tokens_map.json", "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3", 112),
     Member(MINILM + "README.md", "7dfc82496ec33f906b5b0d6750c1e2397da6530c74d1ae3568c55bc2739125e7", 10_454),
 )
-ITEMS = {"F32": "<f4", "F16": "<f2", "I64": "<i8"}
+ITEMS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}  # BF16 as its bits
 NAMES = {np.dtype(item).name: name for name, item in ITEMS.items()}
 # What the reference asks for → where Hugging Face keeps it.
 PARTS = {

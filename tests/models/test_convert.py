@@ -211,7 +211,25 @@ def test_a_large_weight_is_kept_where_it_fits(
     models.convert(bert_folder, tmp_path / "m.gguf", type=type)
 
 
-def test_half_the_weights_in_bfloat16_and_integers(bert_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", ["BF16", "F16"])
+def test_weights_of_half_the_size_are_kept_exactly(
+    bert_folder: Path, bert_weights: dict[str, np.ndarray], tmp_path: Path, half: str
+) -> None:
+    bits = {
+        name: (array.view(np.uint32) >> 16).astype("<u2") for name, array in bert_weights.items() if "ids" not in name
+    }
+    wide = {name: (array.astype(np.uint32) << 16).view(np.float32) for name, array in bits.items()}
+    if half == "F16":
+        bits = {name: array.astype(np.float16) for name, array in wide.items()}
+        wide = {name: array.astype(np.float32) for name, array in bits.items()}
+    stored = []
+    for weights in (bits, wide):
+        folders.write_safetensors(bert_folder / "model.safetensors", weights)
+        stored.append(models.convert(bert_folder, tmp_path / "m.gguf", type="f32", overwrite=True).path.read_bytes())
+    assert stored[0] == stored[1]
+
+
+def test_weights_that_are_integers_are_refused(bert_folder: Path, tmp_path: Path) -> None:
     path = bert_folder / "model.safetensors"
     content = path.read_bytes()
     name = b'"encoder.layer.0.attention.self.query.weight": {"dtype": '
