@@ -96,7 +96,7 @@ def make(path: Path, shape: Shape, vocabulary: str | Vocabulary, dtype: DType, p
         matrices=dtype,
     )
     name = f"seeded-{shape.layers}x{shape.hidden}-{words.kind}-{dtype}-{pooling}".lower()
-    write(path, Origin(name), bert, words.add, list(_tensors(shape, words.size, dtype, seed)))
+    write(path, Origin(name), bert, words.add, list(tensors(shape, words.size, dtype, seed)))
     return path
 
 
@@ -112,7 +112,8 @@ def token_ids(vocabulary: Vocabulary, lengths: Sequence[int], seed: int = 0) -> 
     return texts
 
 
-def _tensors(shape: Shape, entries: int, dtype: DType, seed: int) -> Iterator[Tensor]:
+def tensors(shape: Shape, entries: int, dtype: DType, seed: int) -> Iterator[Tensor]:
+    """Every tensor of the shape, by ggml's names."""
     hidden, ffn = shape.hidden, shape.ffn
     yield _matrix("token_embd", (entries, hidden), 1.0, dtype, seed)
     yield _matrix("position_embd", (shape.positions, hidden), POSITION, "F32", seed)

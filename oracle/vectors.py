@@ -86,7 +86,7 @@ def builtin(name: str, path: Path) -> list[Row]:
     ours = encode_ids(path, ids)
     return [
         _reference_row(what, ours, Reference(path).encode_ids(ids)),
-        _llama_row(what, path, ids),
+        llama_row(what, path, ids),
         _torch_row(what, path, ours, ids),
     ]
 
@@ -192,7 +192,8 @@ def _reference_row(what: str, ours: Vectors, reference: Vectors) -> Row:
     return Row(what, "numpy float64", str(found), CLOSE, found.close)
 
 
-def _llama_row(what: str, path: Path, ids: Ids) -> Row:
+def llama_row(what: str, path: Path, ids: Ids) -> Row:
+    """The engine with tanh GELU, against llama.cpp on the same file and ids."""
     quantised = any(tensor["type"].startswith("Q") for tensor in Engine(str(path), threads=1).tensors)
     limit = LLAMA_QUANTISED if quantised else LLAMA
     return _llama_figures(what, encode_ids(path, ids, "tanh"), _llama(path, ids), limit)

@@ -8,7 +8,7 @@ import pytest
 from bankml import models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
-from oracle import seeded
+from oracle import folders, seeded
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
 VARIABLES = ("BANKML_HOME", "OLLAMA_MODELS", "MINDX_EMBED_MODEL", "RAGE_PATH")
@@ -30,6 +30,22 @@ def minilm(models_home: Path) -> Path:
 def e5(models_home: Path) -> Path:
     """multilingual-e5-small as GGUF: Unigram, Q4_0, 384 dimensions, mean pooling."""
     return _pulled(models_home, MULTILINGUAL_E5_SMALL.name)
+
+
+@pytest.fixture(scope="session")
+def minilm_folder(models_home: Path) -> Path:
+    """all-MiniLM-L6-v2 as sentence-transformers stores it, whole."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKML_HOME", str(models_home))
+        return folders.minilm()
+
+
+@pytest.fixture(scope="session")
+def xlmr_folder(models_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two layers of XLM-RoBERTa with seeded F32 weights and its real tokenizer.json, CLS pooling, licence MIT."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKML_HOME", str(models_home))
+        return folders.xlm_roberta(tmp_path_factory.mktemp("folders") / "xlm-roberta", hidden=64, dtype="F32")
 
 
 @pytest.fixture(autouse=True)

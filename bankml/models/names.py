@@ -150,7 +150,9 @@ def _stated_licence(path: Path) -> Licence:
 
 def _no_file(name: str, path: Path) -> ModelError:
     if os.path.isdir(path):
-        return ModelError(f"{name!r} is a folder: give the path of a GGUF file in it")
+        return ModelError(
+            f"{name!r} is a folder: give the path of a GGUF file in it, or make one with `bankml convert {name} -o …`"
+        )
     if os.path.exists(path):
         return ModelError(f"{name!r} is not a regular file, and a model is mapped into memory: copy it into one first")
     return ModelError(
