@@ -18,7 +18,7 @@ def test_models(here, stocked_home):
     rows = {row["name"]: row for row in here("models", "--json").out.lines[0]["models"]}
     assert rows["all-minilm-l6-v2"]["present"] is True
     assert rows["all-minilm-l6-v2"]["dims"] == 384
-    assert here("models").out.startswith(b"all-minilm-l6-v2\tbuiltin\tyes\t46 MB\t384\t512\tApache-2.0\n")
+    assert here("models").out.startswith(b"all-minilm-l6-v2\tbuiltin\tyes\t46 MB\t384\t512\tmean\tApache-2.0\n")
 
 
 def test_info_of_a_built_in_that_is_not_here(here):
