@@ -64,17 +64,10 @@ def _run(arguments: list[str], as_json: bool) -> int:
     except UsageError as error:
         _fail(_usage(error), as_json)
         return USAGE
-    except (KeyboardInterrupt, typer.Abort) as interrupt:
-        _tell_notes(interrupt.__cause__ or interrupt)
+    except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except SystemExit as exit:  # typer's, of a reader that left
         return int(exit.code or 0)
-
-
-def _tell_notes(interrupt: BaseException) -> None:
-    """What the interrupted work left, where it says so."""
-    for sentence in getattr(interrupt, "__notes__", ()):
-        note(sentence)
 
 
 def _usage(error: Any) -> str:

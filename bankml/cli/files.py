@@ -1,5 +1,7 @@
 """`bankml models`, `info`, `pull`, `verify`: the model files themselves."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -73,7 +75,8 @@ def pull(name: Name, json: AsJson = False) -> None:
     """Download a built-in, or a file of a hub, once; a model that is here already is left as it is."""
     from bankml.models import fetch
 
-    choice, fetched = fetch(name)
+    with _notes_told():
+        choice, fetched = fetch(name)
     note(f"model {choice.name}: {choice.reason}" if fetched else f"{choice.name} is here already: {choice.path}")
     if json:
         size = choice.path.stat().st_size
@@ -106,6 +109,17 @@ def verify(name: Name, json: AsJson = False) -> None:
     else:
         for key, value in facts.items():
             print(f"{key.replace('_', ' '):<20} {'none stated' if value is None else value}")
+
+
+@contextmanager
+def _notes_told() -> Iterator[None]:
+    """An interrupted pull says what it left."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        for sentence in getattr(interrupt, "__notes__", ()):
+            note(sentence)
+        raise
 
 
 def _origin(choice: "Choice") -> dict[str, Any]:
