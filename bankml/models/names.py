@@ -221,5 +221,6 @@ def _unknown(name: str, settings: Settings) -> ModelError:
     sentences.append(f"built in: {', '.join(built_in)}")
     sentences.append(f"in Ollama's store: {', '.join(stored[:LISTED]) or 'no embedding model'}")
     sentences.extend(f"{root} may not be read by this user" for root in ollama_store.unreadable(settings))
-    sentences.append(f"or give the path of a GGUF file, or run `ollama pull {name}`")
+    hub = f" or `bankml pull hf:{name}`" if name.count("/") == 1 and ":" not in name else ""
+    sentences.append(f"or give the path of a GGUF file, or run `ollama pull {name}`{hub}")
     return ModelError("; ".join(sentences))

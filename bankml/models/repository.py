@@ -35,7 +35,7 @@ class _Sibling(msgspec.Struct, rename="camel"):
 class _Info(msgspec.Struct):
     sha: str
     siblings: list[_Sibling]
-    tags: list[str] = []
+    tags: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def read(hub: Hub, name: HubName) -> Repository:
         raise _no_hub(hub) from None
     if not _COMMIT.fullmatch(info.sha):
         raise _no_hub(hub)
-    licence = next((tag.removeprefix("license:") for tag in info.tags if tag.startswith("license:")), "")
+    licence = next((tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")), "")
     files = [file for file in map(_file, info.siblings) if file]
     return Repository(name, info.sha, licence, tuple(sorted(files, key=lambda file: file.path)))
 

@@ -117,6 +117,7 @@ def test_a_file_in_our_folder_goes_by_its_stem(tiny_gguf: Path) -> None:
         ),
         ("all-minilm-l6", "did you mean all-minilm-l6-v2?"),
         ("bge-m3:other", "or run `ollama pull bge-m3:other`"),
+        ("owner/repo", "or run `ollama pull owner/repo` or `bankml pull hf:owner/repo`"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_answered_with_what_would_work(name: str, words: str) -> None:

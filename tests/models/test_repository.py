@@ -76,7 +76,7 @@ def test_what_no_hub_says(hub, page: bytes | dict) -> None:
 
 def test_a_listing_without_end(hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repository, "MAX_LISTING", 1000)
-    hub.page = bytes(2000)
+    hub.page = json.dumps({"sha": COMMIT, "siblings": [GOOD]}).encode() + b" " * 1000
     with pytest.raises(ModelError, match="does not answer as a hub does"):
         listed("hf:o/r")
 
