@@ -173,7 +173,7 @@ def chosen(choice: "Choice", **options: Any) -> Encoder:
     """
     encoder = Encoder(choice.path, name=choice.name, **options)
     named = choice.name.rpartition("/")[2].partition(":")[0].lower()
-    if choice.kind == "ollama" and named == "bge-m3" and encoder.dims != BGE_M3_DIMS:
+    if choice.kind != "file" and named == "bge-m3" and encoder.dims != BGE_M3_DIMS:
         encoder.close()
         raise ModelError(f"{choice.name} has {encoder.dims} dimensions, bge-m3 has {BGE_M3_DIMS}: pull it again")
     return encoder

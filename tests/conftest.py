@@ -1,6 +1,7 @@
 """Real models, downloaded once and kept between runs; everything else that a test touches lies in its own folder."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,20 @@ from bankml import models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
 from oracle import folders, seeded
+from tests import hub as stub
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
-VARIABLES = ("BANKML_HOME", "OLLAMA_MODELS", "MINDX_EMBED_MODEL", "RAGE_PATH")
+os.environ["HF_TOKEN_PATH"] = os.devnull  # read when huggingface-hub is imported: no test sends the user's token
+VARIABLES = (
+    "HF_ENDPOINT",
+    "HF_TOKEN",
+    "HUGGING_FACE_HUB_TOKEN",
+    "HF_HUB_OFFLINE",
+    "BANKML_HOME",
+    "OLLAMA_MODELS",
+    "MINDX_EMBED_MODEL",
+    "RAGE_PATH",
+)
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +78,21 @@ def stocked_home(minilm: Path, e5: Path) -> Path:
     for model in (minilm, e5):
         (home / "models" / model.name).symlink_to(model)
     return home
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[stub.Hub]:
+    """A hub of the test's own, which HF_ENDPOINT names."""
+    with stub.running() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        yield hub
+
+
+@pytest.fixture(scope="session")
+def seeded_gguf(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small real model of 2.9 MB: large enough to be interrupted on its way."""
+    return seeded.tiny(tmp_path_factory.mktemp("seeded") / "seeded.gguf", hidden=256, ffn=512).read_bytes()
 
 
 @pytest.fixture

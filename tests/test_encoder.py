@@ -182,6 +182,8 @@ def test_bge_m3_has_1024_dimensions_and_nothing_else_is_held_to_that(tmp_path: P
     path = seeded.tiny(tmp_path / "model.gguf", pooling="cls")
     with pytest.raises(ModelError, match=r"bge-m3:latest has 64 dimensions, bge-m3 has 1024"):
         chosen(Choice("bge-m3:latest", "ollama", path, "as asked"))
+    with pytest.raises(ModelError, match=r"bge-m3 has 64 dimensions, bge-m3 has 1024"):
+        chosen(Choice("bge-m3", "hub", path, "as asked"))
     assert chosen(Choice("mxbai-embed-large:latest", "ollama", path, "as asked")).dims == 64
 
 
