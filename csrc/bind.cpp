@@ -265,13 +265,13 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const Error& error) {
-    constexpr const char* kNames[] = {"ModelError", "InputError", "TooLongError", "CancelledError"};
+    constexpr const char* kNames[] = {"ModelError", "InputError", "TooLongError", "CancelledError", "NotFiniteError"};
     const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
     // The message may quote bytes of a path or a file that are not UTF-8.
     const char* what = error.what();
     const py::object text = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
-    PyErr_SetObject(type.ptr(), text.ptr());
+    PyErr_SetObject(type.ptr(), type(text, "index"_a = error.text).ptr());
   }
 }
 

@@ -17,22 +17,29 @@ def sentence(answer) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    "body",
+    ("body", "words"),
     [
-        b"{",
-        b"no json",
-        b'{"model": "all-minilm", "input": "a"',
-        b'{"input": NaN}',
-        b'{"input": "\\ud800", "x": NaN}',
-        b"\xff\xfe",
-        b"\0",
-        b'{"model": "a"} trailing',
+        (b"{", "unexpected EOF"),
+        (b'{"model": "all-minilm", "input": "a"', "unexpected EOF"),
+        (b'{"input": NaN}', "invalid character 'N' looking for beginning of value"),
+        (b"\xff\xfe", "invalid character 'ÿ' looking for beginning of value"),
+        (b"\0", r"invalid character '\x00' looking for beginning of value"),
+        (b'\xef\xbb\xbf{"model": "a"}', "invalid character 'ï' looking for beginning of value"),
+        (b'{"model": "a"} trailing', "invalid character 't' after top-level value"),
+        (b"model=a&input=b", "invalid character 'm' looking for beginning of value"),
     ],
 )
-def test_malformed_json(http, path, body):
+def test_malformed_json(http, path, body, words):
+    answer = http.post(path, content=body)
+    assert (answer.status_code, sentence(answer)) == (400, words)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("body", [b'{"input": 01}', b'{"input": "\\ud800", "x": NaN}', b'{"input": nil}'])
+def test_malformed_json_in_our_own_words(http, path, body):
     answer = http.post(path, content=body)
     assert answer.status_code == 400
-    assert "not valid JSON" in sentence(answer)
+    assert sentence(answer).startswith("the request body is not valid JSON: ")
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -117,7 +117,34 @@ def test_the_ollama_package_error(server):
 )
 def test_refusals(http, body, status, message):
     answer = http.post("/api/embed", json=body)
-    assert (answer.status_code, answer.json()) == (status, {"error": message})
+    assert (answer.status_code, answer.json()["error"]) == (status, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "index"),
+    [
+        ({"input": [1]}, 0),
+        ({"input": ["a", "b", None, 1]}, 2),
+        ({"input": ["a", ["b"]]}, 1),
+        ({"input": ["a", "b", "c", LONG, LONG], "truncate": False}, 3),
+        ({"input": [f"text {k}" for k in range(700)] + [LONG], "truncate": False}, 700),
+    ],
+)
+def test_a_refusal_names_the_input(http, body, index):
+    answer = embed(http, **body)
+    assert answer.status_code == 400
+    assert answer.json()["index"] == index
+
+
+def test_a_refusal_of_no_input_in_particular_names_none(http):
+    for body in ({"input": 1}, {"model": "nonesuch", "input": "a"}, {"input": "a", "options": {"num_ctx": 2}}):
+        assert set(embed(http, **body).json()) == {"error"}
+
+
+def test_what_ollamas_words_leave_unsaid_is_the_reason(http):
+    answer = embed(http, input=["a", LONG], truncate=False).json()
+    assert answer["error"] == "the input length exceeds the context length"
+    assert answer["reason"].startswith("text 1 has more than 512 tokens")
 
 
 @pytest.mark.parametrize("body", [b"", b"  \n"])
@@ -195,7 +222,7 @@ def test_only_length_is_called_too_long(http, home, truncate):
         answer = embed(http, model="bare", input=["sky", ""], truncate=truncate)
     finally:
         path.unlink()
-    assert answer.status_code == 400
+    assert (answer.status_code, answer.json()["index"]) == (400, 1)
     assert "text 1 has no tokens" in answer.json()["error"]
 
 
@@ -219,8 +246,8 @@ def test_weights_that_are_not_finite_are_an_error_and_never_a_nan(http, home, mi
         answer = embed(http, model="poisoned", input=["a", "b"], keep_alive=0)
     finally:
         (home / "models" / "poisoned.gguf").unlink()
-    assert answer.status_code == 400
-    assert "blk.3.ffn_up.weight" in answer.json()["error"]
+    assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
+    assert "blk.3.ffn_up.weight" in answer.json()["reason"]
 
 
 def test_five_thousand_short_texts(http, encoder):
@@ -320,7 +347,7 @@ def test_legacy_without_a_prompt(http, body):
 )
 def test_legacy_refusals(http, body, status, message):
     answer = http.post("/api/embeddings", json=body)
-    assert (answer.status_code, answer.json()) == (status, {"error": message})
+    assert (answer.status_code, answer.json()["error"]) == (status, message)
 
 
 BERT = {"general.architecture": "bert", "bert.pooling_type": 2}
