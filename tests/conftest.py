@@ -1,11 +1,14 @@
 """Real models, downloaded once and kept between runs; everything else that a test touches lies in its own folder."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gguf import GGUFReader
 
-from bankml import models
+from bankml import Encoder, models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
 from oracle import seeded
@@ -59,6 +62,23 @@ def unsaid(tmp_path: Path) -> Path:
     key = b"tokenizer.ggml.token_type"
     path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
     return path
+
+
+@pytest.fixture(scope="session")
+def overflowing() -> Callable[..., Path]:
+    """Makes a small model in which the first word of a text has a row whose sum is above all of f32."""
+
+    def make(path: Path, text: str, pooling: seeded.Pooling = "mean") -> Path:
+        seeded.tiny(path, dtype="F32", pooling=pooling)
+        with Encoder(path) as encoder:
+            token, dims = encoder.tokenize(text)[1], encoder.dims
+        table = next(tensor for tensor in GGUFReader(path).tensors if tensor.name == "token_embd.weight")
+        with path.open("r+b") as file:
+            file.seek(int(table.data_offset) + 4 * dims * token)
+            file.write(np.full(dims, 3e38, np.float32).tobytes())
+        return path
+
+    return make
 
 
 def _pulled(home: Path, name: str) -> Path:

@@ -58,7 +58,7 @@ async def embed(request: Request) -> Response:
     content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
-    content |= _counts(started, ready, int(encoded.tokens.sum()))
+    content |= counts(started, ready, int(encoded.tokens.sum()))
     return Answer(content, headers=truncation_header(encoded.truncated))
 
 
@@ -129,7 +129,7 @@ def _check_room(limit: int | None) -> None:
         raise RefusedError(400, NOTHING_LEFT)
 
 
-def _counts(started: int, ready: int, tokens: int) -> dict[str, int]:
+def counts(started: int, ready: int, tokens: int) -> dict[str, int]:
     """Nanoseconds and tokens; as in Ollama, what is zero is left out."""
     counts = {
         "total_duration": time.perf_counter_ns() - started,

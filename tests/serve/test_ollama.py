@@ -6,13 +6,14 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import numpy as np
 import ollama
 import pytest
 
-from bankml.serve.ollama import legacy_is_raw
+from bankml.serve.ollama import counts, legacy_is_raw
 from oracle import seeded
 
 TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "one two three"]
@@ -108,6 +109,11 @@ def test_the_ollama_package_error(server):
             'option "num_ctx" must be of type integer',
         ),
         ({"model": "all-minilm", "input": "a", "keep_alive": True}, 400, "Unsupported type: 'bool'"),
+        ({"model": "all-minilm", "input": "a", "keep_alive": []}, 400, "Unsupported type: '[]interface {}'"),
+        ({"model": "all-minilm", "input": "a", "keep_alive": {}}, 400, "Unsupported type: 'map[string]interface {}'"),
+        ({"model": "all-minilm", "input": "a", "keep_alive": "5"}, 400, 'time: missing unit in duration "5"'),
+        ({"model": "all-minilm", "input": "a", "keep_alive": ""}, 400, 'time: invalid duration ""'),
+        ({"model": "all-minilm", "input": "a", "keep_alive": "5x"}, 400, 'time: unknown unit "x" in duration "5x"'),
         (
             {"model": "nonesuch", "input": [1], "keep_alive": "-1"},
             400,
@@ -165,6 +171,26 @@ def test_wrong_types_of_fields(http):
 def test_no_text_gives_no_embedding(http, body):
     answer = embed(http, **body)
     assert (answer.status_code, answer.json()) == (200, {"model": "all-minilm", "embeddings": []})
+
+
+def test_no_text_loads_the_model(http):
+    embed(http, model="multilingual-e5-small", keep_alive=0)
+    time.sleep(0.1)
+    assert embed(http, model="multilingual-e5-small").json()["embeddings"] == []
+    assert "multilingual-e5-small:latest" in [model["name"] for model in http.get("/api/ps").json()["models"]]
+
+
+def test_what_an_answer_holds(http):
+    answer = embed(http, model="all-minilm:latest", input=["a"]).json()
+    assert list(answer) == ["model", "embeddings", "total_duration", "load_duration", "prompt_eval_count"]
+    assert answer["model"] == "all-minilm:latest"
+    assert answer["total_duration"] > answer["load_duration"] > 0
+
+
+def test_what_is_zero_is_left_out(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 7)
+    assert counts(7, 7, 0) == {}
+    assert counts(5, 6, 3) == {"total_duration": 2, "load_duration": 1, "prompt_eval_count": 3}
 
 
 def test_an_empty_text_in_an_array_is_embedded(http, encoder):
@@ -248,6 +274,70 @@ def test_weights_that_are_not_finite_are_an_error_and_never_a_nan(http, home, mi
         (home / "models" / "poisoned.gguf").unlink()
     assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
     assert "blk.3.ffn_up.weight" in answer.json()["reason"]
+
+
+@pytest.fixture(scope="module")
+def overflow(home, overflowing):
+    """A model of bankml's folder, `overflow`, with a vector for every text but those that begin with sky."""
+    path = overflowing(home / "models" / "overflow.gguf", "sky")
+    yield path
+    path.unlink()
+
+
+@pytest.mark.usefixtures("overflow")
+def test_a_text_whose_vector_overflows_is_named(http):
+    texts = [*(f"text {k}" for k in range(500)), "sky", "blue"]
+    answer = embed(http, model="overflow", input=texts)
+    assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
+    assert (answer.json()["index"], "overflow.gguf" in answer.json()["reason"]) == (500, True)
+    answer = http.post("/v1/embeddings", json={"model": "overflow", "input": texts})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["message"]) == (400, "embedding contains NaN or Inf values")
+    assert (error["index"], error["type"], error["param"]) == (500, "invalid_request_error", None)
+    answer = http.post("/api/embeddings", json={"model": "overflow", "prompt": "sky"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
+
+
+@pytest.mark.usefixtures("overflow")
+def test_a_text_whose_vector_overflows_does_not_load_the_model_anew(server, http):
+    assert embed(http, model="overflow", input="blue").status_code == 200
+    before = cpu_seconds(server.process.pid)
+    for _ in range(20):
+        assert embed(http, model="overflow", input="sky").status_code == 400
+    assert cpu_seconds(server.process.pid) - before < 2
+
+
+@pytest.mark.usefixtures("overflow")
+def test_nothing_bad_poisons_what_follows(http, home, encoder):
+    broken = home / "models" / "broken.gguf"
+    broken.write_bytes((home / "models" / "overflow.gguf").read_bytes()[:50_000])
+    expected, blue = encoder.encode(TEXTS).tobytes(), vectors(embed(http, model="overflow", input=["blue"]))
+    bad = [
+        {"input": ["a", 1]},
+        {"input": ["a", LONG], "truncate": False},
+        {"model": "overflow", "input": ["blue", "sky"]},
+        {"model": "broken", "input": ["a"]},
+        {"model": "nonesuch", "input": ["a"]},
+        {"input": "a", "options": {"num_ctx": 2}},
+    ]
+    try:
+        for body in bad:
+            assert embed(http, **body).status_code in (400, 404, 500)
+            assert vectors(embed(http, input=TEXTS)) == expected, body
+            assert vectors(embed(http, model="overflow", input=["blue"])) == blue, body
+    finally:
+        broken.unlink()
+
+
+def test_a_model_that_cannot_be_loaded_is_the_servers_fault(http, home):
+    broken = home / "models" / "broken.gguf"
+    broken.write_bytes(b"GGUF" + bytes(100))
+    try:
+        for path in ("/api/embed", "/api/embeddings"):
+            answer = http.post(path, json={"model": "broken", "input": "a", "prompt": "a"})
+            assert (answer.status_code, "broken.gguf" in answer.json()["error"]) == (500, True)
+    finally:
+        broken.unlink()
 
 
 def test_five_thousand_short_texts(http, encoder):
@@ -373,6 +463,18 @@ def test_the_rule_of_raw_vectors(metadata, raw):
 
 
 # keep_alive
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(90, 90), (90.5, 90.5), ("90s", 90), ("1h30m", 5400), (None, 300), (-1, None), ("-1m", None), (1e18, None)],
+)
+def test_how_long_a_model_is_kept(http, value, seconds):
+    embed(http, input="a", keep_alive=value)
+    entry = next(model for model in http.get("/api/ps").json()["models"] if model["name"].startswith("all-minilm"))
+    expires = datetime.fromisoformat(entry["expires_at"])
+    left = (expires - datetime.now(UTC)).total_seconds()
+    assert left > 9e9 if seconds is None else seconds - 30 < left <= seconds
 
 
 def test_keep_alive_zero_drops_the_model_and_the_next_request_loads_it(http, encoder):
