@@ -12,6 +12,7 @@ from bankml import Encoder, models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
 from oracle import seeded
+from oracle.texts import HARD
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
 VARIABLES = ("BANKML_HOME", "OLLAMA_MODELS", "MINDX_EMBED_MODEL", "RAGE_PATH")
@@ -62,6 +63,21 @@ def unsaid(tmp_path: Path) -> Path:
     key = b"tokenizer.ggml.token_type"
     path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
     return path
+
+
+@pytest.fixture(scope="session")
+def odd_texts() -> list[str]:
+    """Empty ones, blank ones, NUL, all controls, lone surrogates, and what else is hard to tokenize."""
+    controls = "".join(map(chr, (*range(32), *range(0x7F, 0xA0))))
+    blanks = [" ", "\t", "\n", "\r\n", " \t\n\r\v\f ", "\u00a0\u2003\u3000", " " * 5000]
+    surrogates = ["\ud800", "\udfff", "a\udc80b", "\ud83d \ude00", "\ude00\ud83d", "\ud83d\ud83d\ude00", "\udcff" * 600]
+    return [*HARD, controls, f"a{controls}b", *controls, *blanks, "\0", "\0\0", "a\0b", *surrogates]
+
+
+@pytest.fixture(scope="session")
+def long_positions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of XLM-R's kind with room for 8,192 tokens."""
+    return seeded.tiny(tmp_path_factory.mktemp("long") / "long.gguf", vocabulary="unigram", positions=8192)
 
 
 @pytest.fixture(scope="session")

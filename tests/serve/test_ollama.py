@@ -13,6 +13,7 @@ import numpy as np
 import ollama
 import pytest
 
+from bankml.encoder import Encoder
 from bankml.serve.ollama import counts, legacy_is_raw
 from oracle import seeded
 
@@ -257,8 +258,26 @@ def test_a_limit_of_three_holds_a_token(http, encoder):
     assert vectors(answer) == encoder.encode_full(["sky blue"], max_tokens=3).vectors.tobytes()
 
 
-def test_a_nul_in_a_text_is_kept(http, encoder):
-    assert vectors(embed(http, input="a\0b")) == encoder.encode(["a\0b"]).tobytes()
+def test_odd_texts(http, encoder, odd_texts):
+    texts = [text for text in odd_texts if "\ud83d" not in text]  # what JSON joins to a pair is a character
+    answer = http.post("/api/embed", content=json.dumps({"model": "all-minilm", "input": texts}).encode())
+    assert vectors(answer) == encoder.encode(texts).tobytes()
+
+
+def test_a_text_of_8192_tokens_among_short_ones(http, home, long_positions):
+    (home / "models" / "long.gguf").symlink_to(long_positions)
+    with Encoder(long_positions) as long:
+        text = "sky blue why " * 4000
+        expected = long.encode_full([text])
+    try:
+        alone = embed(http, model="long", input=text)
+        among = embed(http, model="long", input=["a", text, "", "b"])
+    finally:
+        (home / "models" / "long.gguf").unlink()
+    assert expected.tokens.tolist() == [8192]
+    assert vectors(alone) == expected.vectors.tobytes()
+    assert np.array(among.json()["embeddings"][1], np.float32).tobytes() == expected.vectors.tobytes()
+    assert among.json()["truncated"] == [1]
 
 
 def test_weights_that_are_not_finite_are_an_error_and_never_a_nan(http, home, minilm):
@@ -406,8 +425,6 @@ def test_legacy(http, encoder):
 
 
 def test_legacy_is_raw_for_xlm_roberta(http, e5):
-    from bankml.encoder import Encoder
-
     answer = http.post("/api/embeddings", json={"model": "multilingual-e5-small", "prompt": TEXTS[0]})
     with Encoder(e5) as encoder:
         raw = encoder.encode(TEXTS[:1], normalize=False)
