@@ -169,7 +169,7 @@ FIELDS = "model name input prompt truncate dimensions normalize keep_alive optio
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_type_in_every_field(application, path, field):
-    for value in VALUES:
+    for value in [*VALUES, *(f'{{"num_ctx": {value}}}' for value in VALUES)]:
         body = f'{{"model": "tiny", "prompt": "a", "input": "a", "{field}": {value}}}'
         answer = application("POST", path, content=body)
         assert answer.status_code in (200, 400, 404), (value, answer.text)

@@ -318,15 +318,6 @@ def test_a_text_whose_vector_overflows_is_named(http):
 
 
 @pytest.mark.usefixtures("overflow")
-def test_a_text_whose_vector_overflows_does_not_load_the_model_anew(server, http):
-    assert embed(http, model="overflow", input="blue").status_code == 200
-    before = cpu_seconds(server.process.pid)
-    for _ in range(20):
-        assert embed(http, model="overflow", input="sky").status_code == 400
-    assert cpu_seconds(server.process.pid) - before < 2
-
-
-@pytest.mark.usefixtures("overflow")
 def test_nothing_bad_poisons_what_follows(http, home, encoder):
     broken = home / "models" / "broken.gguf"
     broken.write_bytes((home / "models" / "overflow.gguf").read_bytes()[:50_000])
