@@ -39,6 +39,27 @@ def test_many_lines_of_stdin_stay_in_order(command, encoder, minilm):
     assert done.out.vectors == encoder.encode(texts).tobytes()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--dimensions", "64"], {"dimensions": 64}),
+        (["--no-normalize"], {"normalize": False}),
+        (["--no-normalize", "--dimensions", "64"], {"normalize": False, "dimensions": 64}),
+        (["--normalize", "--dimensions", "4096"], {}),
+    ],
+)
+def test_other_vectors(here, encoder, minilm, arguments, options):
+    done = here("embed", "--model", str(minilm), *arguments, *TEXTS)
+    assert done.out.vectors == encoder.encode(TEXTS, **options).tobytes()
+
+
+@pytest.mark.parametrize("dimensions", ["0", "-1", "many", "1.5"])
+def test_dimensions_that_are_none(here, dimensions):
+    done = here("embed", "--dimensions", dimensions, "sky")
+    assert (done.status, done.out) == (2, b"")
+    assert b"dimensions" in done.err
+
+
 def test_truncation_is_told(here, minilm):
     line = here("embed", "--model", str(minilm), "word " * 600).out.lines[0]
     assert (line["tokens"], line["truncated"]) == (512, True)
