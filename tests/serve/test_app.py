@@ -1,6 +1,16 @@
 """Routes that are not here."""
 
+import asyncio
+import json
+
 import pytest
+
+from bankml.models import choose
+from bankml.serve.app import create_app
+from bankml.serve.engines import Engines
+from bankml.serve.names import Names
+from bankml.serve.state import State
+from bankml.serve.workers import Workers
 
 
 @pytest.mark.parametrize(
@@ -100,3 +110,30 @@ def test_a_full_queue(full, path, error):
 def test_a_full_queue_still_answers_what_needs_no_engine(full):
     assert full("GET", "/").text == "Ollama is running"
     assert full("POST", "/api/embed", json={"model": "tiny"}).json() == {"model": "tiny", "embeddings": []}
+
+
+WORK = json.dumps({"model": "tiny", "input": ["some words"] * 10_000}).encode()
+
+
+@pytest.mark.parametrize("body", [WORK, WORK[:100]])
+def test_a_client_that_left(tiny, body):
+    messages = [{"type": "http.request", "body": body, "more_body": body != WORK}, {"type": "http.disconnect"}]
+    headers = [(b"host", b"localhost"), (b"content-length", str(len(WORK)).encode())]
+    scope = {"type": "http", "method": "POST", "path": "/api/embed", "query_string": b"", "headers": headers}
+    sent = []
+
+    async def receive() -> dict:
+        return messages.pop(0)
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    async def scene() -> None:
+        engines, workers = Engines(10**9, threads=1), Workers(1)
+        await create_app(State(Names(choose(str(tiny))), engines, workers), True)(scope, receive, send)
+        engines.close()
+        workers.close()
+
+    asyncio.run(scene())
+    assert sent[0]["status"] == 499
+    assert json.loads(sent[1]["body"]) == {"error": "request canceled"}
