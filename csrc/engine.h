@@ -61,6 +61,7 @@ class Engine {
   std::vector<std::string> warnings() const;
 
   // Texts in, vectors out, in order. Thread-safe. Any number of texts; memory is bounded by the pass, not by the call.
+  // An error that is about one text says which: Error::text counts in the call.
   Embeddings encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
   Embeddings encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const;
   // Reads every weight; throws a model_error naming the first tensor that holds a value that is not finite.

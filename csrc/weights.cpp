@@ -177,8 +177,8 @@ void RowReader::add(const Table& table, int64_t row, float* out) {
   values_.resize(rows.k);
   file_.read(file_.offset_of(rows.data) + blocks_.size() * row, blocks_.size(), blocks_.data());
   if (!info(rows.type).finite(blocks_.data(), rows.k)) {
-    throw model_error(file_.path() + ": row " + std::to_string(row) + " of tensor " + table.name +
-                      " holds a value that is not finite; fetch the model again");
+    throw Error(ErrorKind::not_finite, file_.path() + ": row " + std::to_string(row) + " of tensor " + table.name +
+                                           " holds a value that is not finite; fetch the model again");
   }
   info(rows.type).widen(blocks_.data(), values_.data(), rows.k);
   for (int i = 0; i < rows.k; ++i) out[i] += values_[i];

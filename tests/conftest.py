@@ -1,15 +1,18 @@
 """Real models, downloaded once and kept between runs; everything else that a test touches lies in its own folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gguf import GGUFReader
 
-from bankml import models
+from bankml import Encoder, models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
 from oracle import folders, seeded
+from oracle.texts import HARD
 from tests import hub as stub
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
@@ -102,6 +105,38 @@ def unsaid(tmp_path: Path) -> Path:
     key = b"tokenizer.ggml.token_type"
     path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
     return path
+
+
+@pytest.fixture(scope="session")
+def odd_texts() -> list[str]:
+    """Empty ones, blank ones, NUL, all controls, lone surrogates, and what else is hard to tokenize."""
+    controls = "".join(map(chr, (*range(32), *range(0x7F, 0xA0))))
+    blanks = [" ", "\t", "\n", "\r\n", " \t\n\r\v\f ", "\u00a0\u2003\u3000", " " * 5000]
+    surrogates = ["\ud800", "\udfff", "a\udc80b", "\ud83d \ude00", "\ude00\ud83d", "\ud83d\ud83d\ude00", "\udcff" * 600]
+    return [*HARD, controls, f"a{controls}b", *controls, *blanks, "\0", "\0\0", "a\0b", *surrogates]
+
+
+@pytest.fixture(scope="session")
+def long_positions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of XLM-R's kind with room for 8,192 tokens."""
+    return seeded.tiny(tmp_path_factory.mktemp("long") / "long.gguf", vocabulary="unigram", positions=8192)
+
+
+@pytest.fixture(scope="session")
+def overflowing() -> Callable[..., Path]:
+    """Makes a small model in which the first word of a text has a row whose sum is above all of f32."""
+
+    def make(path: Path, text: str, pooling: seeded.Pooling = "mean") -> Path:
+        seeded.tiny(path, dtype="F32", pooling=pooling)
+        with Encoder(path) as encoder:
+            token, dims = encoder.tokenize(text)[1], encoder.dims
+        table = next(tensor for tensor in GGUFReader(path).tensors if tensor.name == "token_embd.weight")
+        with path.open("r+b") as file:
+            file.seek(int(table.data_offset) + 4 * dims * token)
+            file.write(np.full(dims, 3e38, np.float32).tobytes())
+        return path
+
+    return make
 
 
 def _pulled(home: Path, name: str) -> Path:
