@@ -145,8 +145,7 @@ Charsmap read_charsmap(const gguf::File& file) {
   const gguf::Value* value = file.find(kKey);
   if (value == nullptr) return {};
   if (!value->is_array || value->type != gguf::ValueType::string) {
-    const std::string_view blob = file.octets(kKey);
-    return blob.empty() ? Charsmap() : Charsmap(blob);
+    return Charsmap(file.octets(kKey));
   }
   std::string base64;
   for (const std::string_view part : file.strings(kKey)) base64 += part;

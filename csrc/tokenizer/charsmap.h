@@ -25,6 +25,7 @@ class Charsmap {
   // Throws a model_error naming tokenizer.ggml.precompiled_charsmap when sizes and contents disagree.
   explicit Charsmap(std::string_view blob);
 
+  bool empty() const { return units_.empty(); }
   // The longest mapped prefix. A walk or replacement outside of the blob is a model_error, found when a text first
   // leads there.
   Match longest(std::string_view text) const;
