@@ -252,7 +252,8 @@ void File::place_tensors(const Reader& in) {
     }
     expected += padded(tensor.bytes, step);
     if (data_start_ > size_ || tensor.offset + tensor.bytes > size_ - data_start_) {
-      in.fail(name + " of " + std::to_string(tensor.bytes) + " bytes ends beyond the file's " + std::to_string(size_) + " bytes; the download is incomplete");
+      in.fail(name + " of " + std::to_string(tensor.bytes) + " bytes ends beyond the file's " + std::to_string(size_) +
+              " bytes; the download is incomplete");
     }
     tensor.offset += data_start_;
   }

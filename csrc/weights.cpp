@@ -91,29 +91,29 @@ void check_type_count(const gguf::File& file, Model& model) {
 // A tensor of exactly `inputs` × `outputs`, whose rows stay in the file.
 Matrix matrix(const gguf::File& file, const std::string& name, int64_t inputs, int64_t outputs) {
   const gguf::Tensor& t = tensor(file, name);
-  if (t.ne[0] != inputs || t.rows() != outputs) {
-    throw model_error(file.path() + ": tensor " + name + " has the shape " + t.shape() + ", [" +
-                      std::to_string(inputs) + ", " + std::to_string(outputs) + "] is due");
+  if (t.ne[0] == inputs && t.rows() == outputs) {
+    return {t.type, file.data(t), static_cast<int>(outputs), static_cast<int>(inputs)};
   }
-  return {t.type, file.data(t), static_cast<int>(outputs), static_cast<int>(inputs)};
+  const std::string rows = outputs == 1 ? "" : ", " + std::to_string(outputs);
+  throw model_error(file.path() + ": tensor " + name + " has the shape " + t.shape() + ", [" + std::to_string(inputs) +
+                    rows + "] is due; convert the model again");
 }
 
-// The first `count` values of the first row, as floats; copied by pread and checked.
-std::vector<float> vector(const gguf::File& file, const std::string& name, int64_t count) {
-  const gguf::Tensor& t = tensor(file, name);
-  if (t.ne[0] != count) {
-    throw model_error(file.path() + ": tensor " + name + " has the shape " + t.shape() + ", [" +
-                      std::to_string(count) + "] is due");
-  }
-  if (t.rows() < 1) throw model_error(file.path() + ": tensor " + name + " is empty");
+// A tensor's first row as floats; copied by pread and checked.
+std::vector<float> first_row(const gguf::File& file, const gguf::Tensor& t) {
   std::vector<uint8_t> blocks(t.row_bytes());
   file.read(t.offset, blocks.size(), blocks.data());
-  if (!info(t.type).finite(blocks.data(), count)) {
-    throw model_error(file.path() + ": tensor " + name + " holds a value that is not finite; fetch the model again");
+  if (!info(t.type).finite(blocks.data(), t.ne[0])) {
+    throw model_error(file.path() + ": tensor " + t.name + " holds a value that is not finite; fetch the model again");
   }
-  std::vector<float> out(count);
-  info(t.type).widen(blocks.data(), out.data(), count);
+  std::vector<float> out(t.ne[0]);
+  info(t.type).widen(blocks.data(), out.data(), t.ne[0]);
   return out;
+}
+
+std::vector<float> vector(const gguf::File& file, const std::string& name, int64_t count) {
+  matrix(file, name, count, 1);
+  return first_row(file, tensor(file, name));
 }
 
 Norm norm(const gguf::File& file, const std::string& name, int hidden) {
@@ -168,9 +168,12 @@ Table table(const gguf::File& file, const std::string& name, int hidden) {
   return {matrix(file, name, hidden, rows), name};
 }
 
+// "Sentence A", row 0 of a table of any height; a file without the table adds nothing, as in llama.cpp.
 std::vector<float> type_row(const gguf::File& file, int hidden) {
-  const std::string name = "token_types.weight";
-  return file.find_tensor(name) == nullptr ? std::vector<float>(hidden) : vector(file, name, hidden);
+  const gguf::Tensor* t = file.find_tensor("token_types.weight");
+  if (t == nullptr) return std::vector<float>(hidden);
+  matrix(file, t->name, hidden, t->rows());
+  return first_row(file, *t);
 }
 
 // Names of the tensors that the graph reads.
@@ -182,7 +185,8 @@ std::set<std::string> names_read(const gguf::File& file, int layers) {
     std::vector<std::string> modules = {"attn_output", "attn_output_norm", "ffn_up", "ffn_down", "layer_output_norm"};
     const bool fused = file.find_tensor(prefix + "attn_qkv.weight") != nullptr;
     for (const char* name : {"attn_q", "attn_k", "attn_v"}) modules.emplace_back(fused ? "attn_qkv" : name);
-    for (const std::string& module : modules) names.merge(std::set{prefix + module + ".weight", prefix + module + ".bias"});
+    for (const std::string& module : modules)
+      names.merge(std::set{prefix + module + ".weight", prefix + module + ".bias"});
   }
   return names;
 }

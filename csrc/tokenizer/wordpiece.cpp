@@ -49,8 +49,10 @@ WordPiece::WordPiece(const gguf::File& file)
       opening_(vocabulary_.needed(file, {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.cls_token_id"}, "[CLS]")),
       closing_(vocabulary_.needed(file, {"tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eos_token_id"}, "[SEP]")),
       unknown_(vocabulary_.needed(file, {"tokenizer.ggml.unknown_token_id"}, "[UNK]")) {
-  vocabulary_.special(file, "tokenizer.ggml.padding_token_id", false);
-  vocabulary_.special(file, "tokenizer.ggml.mask_token_id", false);
+  for (const char* key : {"tokenizer.ggml.cls_token_id", "tokenizer.ggml.eos_token_id",
+                          "tokenizer.ggml.padding_token_id", "tokenizer.ggml.mask_token_id"}) {
+    vocabulary_.special(file, key, false);
+  }
 }
 
 // Appends the word's pieces; false when some part of it is no piece.

@@ -165,7 +165,8 @@ TEST(gguf_tensors_that_are_wrong) {
   check_fails(one_tensor("t", 0, {}, 0, 0), "0 dimensions");
   check_fails(one_tensor("t", 5, {1, 1, 1, 1, 1}, 0, 0), "5 dimensions");
   check_fails(one_tensor("t", 1, {-4}, 0, 0), "-4");
-  check_fails(one_tensor("t", 3, {int64_t{1} << 31, int64_t{1} << 31, 4}, 0, 0), "[2147483648, 2147483648, 4] has more values");
+  check_fails(one_tensor("t", 3, {int64_t{1} << 31, int64_t{1} << 31, 4}, 0, 0),
+              "[2147483648, 2147483648, 4] has more values");
   check_fails(one_tensor("t", 1, {INT64_MAX}, 0, 0), "has more bytes");
   check_fails(one_tensor("t", 1, {int64_t{1} << 60}, 0, 0), "ends beyond");
   for (const int32_t type : {-1, 4, 5, 31, 36, 43, 1000})

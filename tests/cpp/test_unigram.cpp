@@ -281,8 +281,8 @@ TEST(unigram_says_what_it_assumed) {
   CHECK((tokenizer->tokenize("z").ids == Ids{0, kSpace, 3, 2}));
   CHECK(tokenizer->warnings().size() == 8);  // two flags of spaces, the map, two flags and three ids of special tokens
   CHECK(xlmr(kWords)->warnings().size() == 1);
-  const auto mapped = load(xlmr_keys(vocabulary(kWords))
-                               .octets("tokenizer.ggml.precompiled_charsmap", check::charsmap_blob({{"A", "a"}})));
+  const auto mapped = load(
+      xlmr_keys(vocabulary(kWords)).octets("tokenizer.ggml.precompiled_charsmap", check::charsmap_blob({{"A", "a"}})));
   CHECK(mapped->warnings().empty());
 }
 
