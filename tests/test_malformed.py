@@ -170,7 +170,5 @@ def test_a_special_token_that_no_text_needs_may_be_out_of_range(tmp_path: Path) 
     model = valid("unigram")
     model.keys["tokenizer.ggml.mask_token_id"] = number(U32, 4_000_000_000)
     path.write_bytes(model.bytes())
-    with pytest.warns(
-        ModelWarning, match=r"mask_token_id is 4000000000, outside .* of 9: it is ignored"
-    ):
+    with pytest.warns(ModelWarning, match=r"mask_token_id is 4000000000, outside .* of 9: it is ignored"):
         Encoder(path).encode([TEXT])
