@@ -68,8 +68,11 @@ FAMILY = {
 }
 
 
-def make(path: Path, model: Published, ids: Iterable[int], layers: int = 2) -> Path:
-    """Writes a file of the shape with seeded weights in F16. Of the token table only the rows `ids` take room."""
+def make(path: Path, model: Published, ids: Iterable[int], layers: int = 2, mute: bool = False) -> Path:
+    """Writes a file of the shape with seeded weights in F16. Of the token table only the rows `ids` take room.
+
+    A `mute` file has the same weights and no vocabulary: gguf-py needs ten seconds to read XLM-R's.
+    """
     from gguf import GGUFWriter
 
     words = vocabulary(model.words)
@@ -78,7 +81,8 @@ def make(path: Path, model: Published, ids: Iterable[int], layers: int = 2) -> P
     writer = GGUFWriter(path, "bert")
     _add_origin(writer, Origin("seeded"))
     _add_bert(writer, _numbers(model, layers))
-    words.add(writer)
+    if not mute:
+        words.add(writer)
     for tensor in (*tensors, table):
         _announce(writer, tensor)
     writer.write_header_to_file()

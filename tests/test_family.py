@@ -15,7 +15,7 @@ TEXTS = [
     "",
     "why is the sky blue?",
     "\uff26ull width, \ufb01 and ½: warum ist der Himmel blau? 天空为什么是蓝色的",
-    "the sky is blue because light is scattered by air " * 30,
+    "the sky is blue because light is scattered by air " * 15,
 ]
 SHAPES: dict[Published, list[str]] = {}
 for _name, _shape in FAMILY.items():
@@ -37,7 +37,8 @@ def test_each_published_shape(
     recwarn: pytest.WarningsRecorder,
 ) -> None:
     expected = ids(shape)
-    path = make(tmp_path / "model.gguf", shape, [index for text in expected for index in text])
+    rows = {index for text in expected for index in text}
+    path = make(tmp_path / "model.gguf", shape, rows)
     with Encoder(path) as encoder:
         assert (encoder.arch, encoder.dims, encoder.context_length) == ("bert", shape.hidden, shape.positions)
         assert encoder.pooling == shape.pooling
@@ -45,7 +46,7 @@ def test_each_published_shape(
         assert all((text[0], text[-1]) == ((101, 102) if shape.words == "bert" else (0, 2)) for text in expected)
         together = encoder.encode(TEXTS)
         assert np.vstack([encoder.encode([text]) for text in TEXTS]).tobytes() == together.tobytes()
-    truth = np.stack(Reference(path).encode_ids(expected))
+    truth = np.stack(Reference(make(tmp_path / "weights.gguf", shape, rows, mute=True)).encode_ids(expected))
     assert (together.astype(np.float64) * truth).sum(axis=1).min() >= 0.999999
     assert np.abs(together - truth).max() <= 1e-5
     assert (truth @ truth.T - np.eye(len(TEXTS))).max() < 0.98  # a constant would agree with itself
