@@ -9,7 +9,7 @@ import pytest
 from bankml import Encoder, ModelWarning
 from oracle.family import FAMILY, Published, make
 from oracle.reference import Reference
-from tests.raw_gguf import HIDDEN, U32, Gguf, Tensor, number, valid
+from tests.raw_gguf import F32, HIDDEN, U32, Gguf, Tensor, number, valid
 
 TEXTS = [
     "",
@@ -17,6 +17,7 @@ TEXTS = [
     "\uff26ull width, \ufb01 and ½: warum ist der Himmel blau? 天空为什么是蓝色的",
     "the sky is blue because light is scattered by air " * 15,
 ]
+EVERY = " ".join(map(chr, range(0x20, 0xD800)))  # meets every rule of a character map
 SHAPES: dict[Published, list[str]] = {}
 for _name, _shape in FAMILY.items():
     SHAPES.setdefault(_shape, []).append(_name)
@@ -24,8 +25,8 @@ for _name, _shape in FAMILY.items():
 
 @pytest.fixture(scope="module")
 def ids(minilm: Path, e5: Path) -> Callable[[Published], list[list[int]]]:
-    """Ids of TEXTS by the built-in model of the same vocabulary, whose tokens are tested elsewhere."""
-    found = {path: [Encoder(path).tokenize(text) for text in TEXTS] for path in (minilm, e5)}
+    """Ids of TEXTS and EVERY by the built-in model of the same vocabulary, whose tokens are tested elsewhere."""
+    found = {path: [Encoder(path).tokenize(text) for text in (*TEXTS, EVERY)] for path in (minilm, e5)}
     return lambda shape: found[minilm if shape.words == "bert" else e5]
 
 
@@ -36,13 +37,14 @@ def test_each_published_shape(
     tmp_path: Path,
     recwarn: pytest.WarningsRecorder,
 ) -> None:
-    expected = ids(shape)
+    *expected, every = ids(shape)
     rows = {index for text in expected for index in text}
     path = make(tmp_path / "model.gguf", shape, rows)
     with Encoder(path) as encoder:
         assert (encoder.arch, encoder.dims, encoder.context_length) == ("bert", shape.hidden, shape.positions)
         assert encoder.pooling == shape.pooling
         assert [encoder.tokenize(text) for text in TEXTS] == expected
+        assert encoder.tokenize(EVERY) == every
         assert all((text[0], text[-1]) == ((101, 102) if shape.words == "bert" else (0, 2)) for text in expected)
         together = encoder.encode(TEXTS)
         assert np.vstack([encoder.encode([text]) for text in TEXTS]).tobytes() == together.tobytes()
@@ -65,6 +67,16 @@ def take(model: Gguf, name: str) -> Tensor:
     tensor = model.tensor(name)
     model.tensors.remove(tensor)
     return tensor
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-5, 0.25])
+def test_the_files_epsilon_is_used(tmp_path: Path, epsilon: float) -> None:
+    model = valid("wordpiece")
+    model.keys["bert.attention.layer_norm_epsilon"] = number(F32, epsilon)
+    path = tmp_path / "model.gguf"
+    bits = encoded(path, model)
+    truth = np.stack(Reference(path).encode_ids([[2, 4, 5, 3], [2, 6, 3], [2, 3]]))
+    assert np.abs(np.frombuffer(bits, np.float32).reshape(3, HIDDEN) - truth).max() <= 1e-6
 
 
 def test_a_fused_attention_weight_gives_the_same_bits(tmp_path: Path) -> None:
