@@ -157,7 +157,8 @@ int Engine::threads() const { return impl_->settings.threads; }
 Pooling Engine::pooling() const { return impl_->settings.pooling; }
 
 std::vector<std::string> Engine::warnings() const {
-  std::vector<std::string> out = impl_->tokenizer->warnings();
+  std::vector<std::string> out = impl_->model.warnings;
+  out.insert(out.end(), impl_->tokenizer->warnings().begin(), impl_->tokenizer->warnings().end());
   if (!impl_->backend_warning.empty()) out.push_back(impl_->backend_warning);
   return out;
 }

@@ -45,6 +45,7 @@ struct Model {  // what the file says
   int layers = 0, hidden = 0, heads = 0, ffn = 0, context_length = 0;
   float epsilon = 0;
   Pooling pooling = Pooling::none;
+  std::vector<std::string> warnings;  // what it leaves unsaid and is assumed
 };
 
 class Engine {

@@ -128,6 +128,12 @@ class Description:
         return POOLINGS[number] if isinstance(number, int) and 0 <= number < len(POOLINGS) else ""
 
     @property
+    def quantization(self) -> str:
+        """Of most weights, as Ollama spells it: "F16", "Q4_K_M"; "unknown" when the file does not say."""
+        number = self.metadata.get("general.file_type")
+        return FILE_TYPES.get(number, "unknown") if isinstance(number, int) else "unknown"
+
+    @property
     def details(self) -> dict[str, Any]:
         """Ollama's `details`."""
         return {
@@ -136,7 +142,7 @@ class Description:
             "family": self.family,
             "families": [self.family],
             "parameter_size": human_count(self.parameter_count),
-            "quantization_level": FILE_TYPES.get(self.metadata.get("general.file_type", -1), "unknown"),
+            "quantization_level": self.quantization,
             "context_length": self.context_length,
             "embedding_length": self.dims,
         }

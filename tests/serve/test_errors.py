@@ -79,7 +79,7 @@ def test_a_model_that_is_no_encoder_is_a_bad_request_with_the_reason(http, home)
     for route, answer in answers.items():
         error = answer.json()["error"]
         assert answer.status_code == 400, route
-        assert "'llama' is not supported" in (error["message"] if route == "/v1/embeddings" else error)
+        assert "'llama', which bankml does not run" in (error["message"] if route == "/v1/embeddings" else error)
 
 
 def test_a_damaged_model_is_still_the_servers_fault(http, home):
