@@ -289,7 +289,8 @@ py::array_t<float> dequantize(int type_id, const py::bytes& blocks) {
   const DTypeInfo* type = dtype_info(type_id);
   if (type == nullptr)
     throw input_error("tensor type " + std::to_string(type_id) + " does not exist; see the GGUF format for the ids");
-  if (type->widen == nullptr) throw input_error(std::string("tensor type ") + type->name + " is not supported yet");
+  if (type->widen == nullptr)
+    throw input_error(std::string("tensor type ") + type->name + " is not run, these are: " + runnable_types());
   const std::string_view bytes = blocks;
   if (bytes.size() % type->block_bytes != 0) {
     throw input_error(std::to_string(bytes.size()) + " bytes are not whole blocks of " + type->name + " (" +

@@ -3,10 +3,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace bankml {
 
-enum class DType : int32_t { f32 = 0, f16 = 1, q4_0 = 2, q8_0 = 8 };
+// The types that are run, by ggml's id; the table knows the others by name.
+enum class DType : int32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q2_k = 10,
+  q3_k = 11,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14,
+  iq4_nl = 20,
+  bf16 = 30,
+};
 
 struct DTypeInfo {
   const char* name;  // as ggml spells it: "F16", "Q4_0"
@@ -25,6 +42,7 @@ inline size_t dtype_row_bytes(DType type, int64_t count) {
   return static_cast<size_t>(count / info(type).block) * info(type).block_bytes;
 }
 
-float f16_to_f32(uint16_t half);
+// The names of the types that are run: "F32, F16, Q4_0, …".
+std::string runnable_types();
 
 }  // namespace bankml

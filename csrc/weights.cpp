@@ -59,7 +59,7 @@ const gguf::Tensor& tensor(const gguf::File& file, const std::string& name) {
   if (found == nullptr) throw model_error(file.path() + ": tensor " + name + " is missing; convert the model again");
   if (info(found->type).widen == nullptr) {
     throw model_error(file.path() + ": tensor " + name + " has the type " + info(found->type).name +
-                      ", which bankml does not run yet; use a file of type F32, F16, Q8_0 or Q4_0");
+                      ", which bankml does not run; use a file with tensors of these types only: " + runnable_types());
   }
   return *found;
 }

@@ -122,7 +122,7 @@ def _numbers(model: Published, layers: int) -> Bert:
 def _tensors(model: Published, entries: int, layers: int) -> Iterable[Tensor]:
     """The token table last."""
     shape = seeded.Shape(layers, model.hidden, model.heads, model.ffn, model.positions)
-    listed = {tensor.name: tensor for tensor in seeded._tensors(shape, entries, "F16", seed=0)}
+    listed = {tensor.name: tensor for tensor in seeded.tensors(shape, entries, "F16", seed=0)}
     table = listed.pop("token_embd.weight")
     size = (model.type_rows, model.hidden)
     load = partial(seeded._normal, "token_types.weight", size, seeded.TYPE, 0)

@@ -23,6 +23,7 @@ DIGITS = 9  # f32 has 7 to 8
 PER_LANGUAGE, RANDOM = 8, 60
 LLAMA_TEXTS = 4
 TINY_LENGTHS = (2, 15, 65)
+TYPES: tuple[seeded.DType, ...] = ("F32", "F16", "Q8_0", "Q4_0")  # the others' weights are compared live
 EMBEDDED = [
     "",
     "why is the sky blue?",
@@ -82,7 +83,7 @@ def _seeded() -> list[dict[str, Any]]:
 
 
 def _recipes() -> list[Tiny]:
-    every = product(get_args(seeded.DType), get_args(seeded.Pooling), ("wordpiece", "unigram"))
+    every = product(TYPES, get_args(seeded.Pooling), ("wordpiece", "unigram"))
     return [Tiny(*recipe) for recipe in every if recipe[1] != "none" or recipe[0] == "F16"]
 
 

@@ -5,7 +5,7 @@ Weights are scaled so that different texts get clearly different vectors; a chec
 
 import math
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from bankml.models import atomic
 from bankml.models.gguf_writer import Bert, Origin, Tensor, write
-from oracle import cache, vocabularies
+from oracle import blocks, cache, vocabularies
 from oracle.vocabularies import Vocabulary
 
-DType = Literal["F32", "F16", "Q8_0", "Q4_0"]
+DType = Literal[
+    "F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"
+]
 Pooling = Literal["mean", "cls", "last", "none"]
 Floats = NDArray[np.float32]
 
 CHUNK = 1 << 20  # numbers at a time
-BLOCK, BLOCK_BYTES = 32, {"Q8_0": 34, "Q4_0": 18}
 
 # Standard deviation of what each tensor adds, beside a residual stream of 1. Anything that all texts share (type row,
 # biases, the mean of GELU) is kept small, or it would be all that is left of a long text's mean. With these the largest
@@ -64,10 +65,14 @@ def tiny(
     ffn: int = 128,
     seed: int = 0,
     positions: int = 512,
+    types: Mapping[str, DType] | None = None,
 ) -> Path:
-    """Writes a small model and returns its path. `vocabulary` is a Vocabulary or a name as in vocabularies.named."""
+    """Writes a small model and returns its path. `vocabulary` is a Vocabulary or a name as in vocabularies.named.
+
+    `types` gives some matrices another type than `dtype`: {"ffn_down": "Q6_K", "blk.0.attn_v": "Q8_0"}.
+    """
     shape = Shape(layers, hidden, heads, ffn, positions)
-    return make(path, shape, vocabulary, dtype, pooling, seed)
+    return make(path, shape, vocabulary, dtype, pooling, seed, types)
 
 
 def bge_m3_shape(path: Path | None = None) -> Path:
@@ -80,8 +85,16 @@ def bge_m3_shape(path: Path | None = None) -> Path:
     return path
 
 
-def make(path: Path, shape: Shape, vocabulary: str | Vocabulary, dtype: DType, pooling: Pooling, seed: int) -> Path:
-    """Writes a seeded model of any shape; `hidden` and `ffn` must be multiples of 32 for Q8_0 and Q4_0."""
+def make(
+    path: Path,
+    shape: Shape,
+    vocabulary: str | Vocabulary,
+    dtype: DType,
+    pooling: Pooling,
+    seed: int,
+    types: Mapping[str, DType] | None = None,
+) -> Path:
+    """Writes a seeded model of any shape; `hidden` and `ffn` must be multiples of a type's block, 32 or 256 (…_K)."""
     words = vocabularies.named(vocabulary) if isinstance(vocabulary, str) else vocabulary
     epsilon = 1e-12 if words.kind == "wordpiece" else 1e-5  # BERT's and XLM-R's
     bert = Bert(
@@ -96,7 +109,7 @@ def make(path: Path, shape: Shape, vocabulary: str | Vocabulary, dtype: DType, p
         matrices=dtype,
     )
     name = f"seeded-{shape.layers}x{shape.hidden}-{words.kind}-{dtype}-{pooling}".lower()
-    write(path, Origin(name), bert, words.add, list(tensors(shape, words.size, dtype, seed)))
+    write(path, Origin(name), bert, words.add, list(tensors(shape, words.size, dtype, seed, types)))
     return path
 
 
@@ -112,10 +125,13 @@ def token_ids(vocabulary: Vocabulary, lengths: Sequence[int], seed: int = 0) -> 
     return texts
 
 
-def tensors(shape: Shape, entries: int, dtype: DType, seed: int) -> Iterator[Tensor]:
-    """Every tensor of the shape, by ggml's names."""
+def tensors(
+    shape: Shape, entries: int, dtype: DType, seed: int, types: Mapping[str, DType] | None = None
+) -> Iterator[Tensor]:
+    """Every tensor of the shape, by ggml's names; `types` as in `tiny`."""
+    types = types or {}
     hidden, ffn = shape.hidden, shape.ffn
-    yield _matrix("token_embd", (entries, hidden), 1.0, dtype, seed)
+    yield _matrix("token_embd", (entries, hidden), 1.0, types.get("token_embd", dtype), seed)
     yield _matrix("position_embd", (shape.positions, hidden), POSITION, "F32", seed)
     yield _matrix("token_types", (1, hidden), TYPE, "F32", seed)
     yield from _norm("token_embd_norm", hidden, seed)
@@ -125,7 +141,8 @@ def tensors(shape: Shape, entries: int, dtype: DType, seed: int) -> Iterator[Ten
             scale = SCALE.get(name, mixing)
             outputs, inputs = {"ffn_up": (ffn, hidden), "ffn_down": (hidden, ffn)}.get(name, (hidden, hidden))
             full = f"blk.{layer}.{name}"
-            yield _matrix(full, (outputs, inputs), scale / inputs**0.5, dtype, seed)
+            kind = types.get(full, types.get(name, dtype))
+            yield _matrix(full, (outputs, inputs), scale / inputs**0.5, kind, seed)
             yield _vector(f"{full}.bias", outputs, 0.0, BIAS, seed)
         yield from _norm(f"blk.{layer}.attn_output_norm", hidden, seed)
         yield from _norm(f"blk.{layer}.layer_output_norm", hidden, seed)
@@ -142,19 +159,11 @@ def _vector(name: str, size: int, mean: float, deviation: float, seed: int) -> T
 
 def _matrix(module: str, shape: tuple[int, int], deviation: float, dtype: DType, seed: int) -> Tensor:
     name = f"{module}.weight"
-    row = shape[1] // BLOCK * BLOCK_BYTES[dtype] if dtype in BLOCK_BYTES else shape[1]
-    load: Callable[[], Floats] = partial(_normal, name, shape, deviation, seed)
-    return Tensor(name, dtype, (shape[0], row), partial(_stored, load, dtype))
+    return Tensor(name, dtype, blocks.stored_shape(shape, dtype), partial(_stored, name, shape, deviation, dtype, seed))
 
 
-def _stored(load: Callable[[], Floats], dtype: DType) -> NDArray[Any]:
-    if dtype not in BLOCK_BYTES:
-        return load()
-    from gguf import GGMLQuantizationType
-    from gguf.quants import quantize
-
-    blocks: NDArray[Any] = quantize(load(), GGMLQuantizationType[dtype])
-    return blocks
+def _stored(name: str, shape: tuple[int, int], deviation: float, dtype: DType, seed: int) -> NDArray[Any]:
+    return blocks.stored(_normal(name, shape, deviation, seed), dtype, name, seed)
 
 
 def _normal(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> Floats:

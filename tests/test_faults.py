@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,10 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import gguf
 import numpy as np
 import pytest
+from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
 from bankml import Encoder, InputError, ModelError, NotFiniteError
 from bankml._engine import Engine
@@ -44,6 +47,41 @@ def test_a_layer_weight_that_is_not_finite_is_named_at_first_use(model: Path, te
         with pytest.raises(NotFiniteError, match=tensor) as error:
             encoder.encode([TEXT])
         assert error.value.index is None
+
+
+# Where a block's floats stand: scales, minima or the value itself.
+FLOATS = {
+    "F32": (2,), "BF16": (0,), "F16": (0,), "Q8_0": (0,), "Q4_0": (0,), "Q4_1": (0, 2), "Q5_0": (0,), "Q5_1": (0, 2),
+    "IQ4_NL": (0,), "Q2_K": (80, 82), "Q3_K": (108,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q6_K": (208,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_scale_that_is_not_finite_is_named_in_every_type(tmp_path: Path, dtype: seeded.DType) -> None:
+    assert FLOATS.keys() == set(get_args(seeded.DType))
+    path = seeded.tiny(tmp_path / "model.gguf", dtype=dtype, layers=1, hidden=256, ffn=256, positions=16)
+    size = GGML_QUANT_SIZES[GGMLQuantizationType[dtype]][1]
+    tensor = next(t for t in gguf.GGUFReader(path).tensors if t.name == "blk.0.ffn_up.weight")
+    healthy = tensor.data.tobytes()
+    assert np.isfinite(Encoder(path).encode([TEXT])).all()
+    for at in FLOATS[dtype]:
+        for block in (0, len(healthy) // size - 1):
+            encoder = Encoder(corrupted(path, tensor.name, b"\x80\xff", at=block * size + at))  # -inf, or half a NaN
+            with pytest.raises(ModelError, match=r"blk\.0\.ffn_up\.weight holds a value that is not finite"):
+                encoder.encode([TEXT])
+            corrupted(path, tensor.name, healthy)
+
+
+def test_a_type_that_is_not_run_is_named_with_those_that_are(model: Path) -> None:
+    """Q8_1 instead of F32 in the file's last tensor: no other one moves."""
+    name = b"blk.1.layer_output_norm.bias"
+    behind = model.read_bytes().index(name) + len(name) + 4 + 8  # the number of dimensions, one extent
+    with model.open("r+b") as file:
+        file.seek(behind)
+        file.write((9).to_bytes(4, "little"))
+    with pytest.raises(ModelError, match=r"blk\.1\.layer_output_norm\.bias has the type Q8_1") as error:
+        Encoder(model)
+    assert set(re.split("[:,] ", str(error.value))) > set(FLOATS)
 
 
 def test_a_table_row_that_is_not_finite_is_named_when_gathered(model: Path) -> None:

@@ -2,8 +2,10 @@
 
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import gguf
 import numpy as np
@@ -11,9 +13,27 @@ import pytest
 
 from bankml import Encoder, InputError
 from bankml._engine import backends
-from oracle import seeded
+from oracle import seeded, vectors
+from oracle.reference import Reference
 
-TYPES = ("F32", "F16", "Q8_0", "Q4_0")
+# A model of every type, of sizes that all of them can have; 1,280 inputs are no whole blocks of 1,024.
+EVERY_TYPE = {dtype: {"dtype": dtype, "layers": 1, "hidden": 256, "ffn": 1280} for dtype in get_args(seeded.DType)}
+# Several types in a file, as llama-quantize makes them: Q4_K_M, and what it falls back to at sizes that are no 256.
+MIXED = {
+    "Q4_K_M": {
+        "dtype": "Q4_K",
+        "types": {"token_embd": "Q6_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "blk.1.ffn_down": "Q4_K"},
+        "hidden": 256,
+        "ffn": 512,
+    },
+    "Q4_K_M of 96": {
+        "dtype": "Q5_0",
+        "types": {"token_embd": "Q8_0", "attn_v": "Q8_0", "ffn_down": "Q5_1", "blk.0.ffn_up": "IQ4_NL"},
+        "hidden": 96,
+        "ffn": 160,
+    },
+}
+MODELS = EVERY_TYPE | MIXED
 POOLINGS = ("mean", "cls", "last", "none")
 LARGEST_TILE = 6  # rows of the widest backend's tile
 WORDS = "the sky is blue because light of the sun is scattered by air and water".split()
@@ -48,7 +68,7 @@ def random_ids(rng: np.random.Generator, length: int) -> list[int]:
     return [2, *map(int, rng.integers(5, 370, length - 2)), 3]
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", ["F32", "F16", "Q8_0", "Q4_0"])
 @pytest.mark.parametrize("pooling", POOLINGS)
 def test_alone_or_in_any_batch_order_and_thread_count(tiny: Tiny, backend: str, dtype: str, pooling: str) -> None:
     path = tiny(dtype=dtype, pooling=pooling)
@@ -104,11 +124,34 @@ def test_from_eight_threads_at_once(tiny: Tiny, backend: str) -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-def test_backends_agree_with_scalar(tiny: Tiny, backend: str, dtype: str) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_every_type_has_the_same_bits_alone_and_in_a_batch(tiny: Tiny, backend: str, model: str) -> None:
+    path = tiny(**MODELS[model])
+    texts = [text(n, n) for n in (1, 4, 13)]
+    alone = [Encoder(path, threads=1, backend=backend).encode([t]) for t in texts]
+    assert len({vector.tobytes() for vector in alone}) == len(texts)
+    for threads in (1, 3):
+        encoder = Encoder(path, threads=threads, backend=backend)
+        assert encoder.encode(texts).tobytes() == np.vstack(alone).tobytes()
+        assert encoder.encode(texts[::-1]).tobytes() == np.vstack(alone[::-1]).tobytes()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_type_is_close_to_float64(tiny: Tiny, backend: str, model: str) -> None:
+    """To the graph in float64 over gguf-py's weights; and different texts have different vectors."""
+    path, rng = tiny(**MODELS[model]), np.random.default_rng(3)
+    ids = [random_ids(rng, n) for n in (2, 7, 16)]
+    ours = list(Encoder(path, backend=backend).encode_ids(ids).astype(np.float64))
+    assert np.isfinite(ours).all()
+    assert vectors.largest_cosine(ours) < 0.9
+    found = vectors.distance(ours, Reference(path).encode_ids(ids))
+    assert found.close, found
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_backends_agree_with_scalar(tiny: Tiny, backend: str, model: str) -> None:
     """Promised within rounding; today's backends add in the same order and give the same bits."""
-    path = tiny(dtype=dtype, hidden=96, heads=3, ffn=160)
-    texts = [text(n) for n in (1, 5, 33, 80)]
+    path, texts = tiny(**MODELS[model]), [text(n) for n in (1, 5, 20)]
     ours, scalar = Encoder(path, backend=backend).encode(texts), Encoder(path, backend="scalar").encode(texts)
     assert np.abs(ours - scalar).max() <= 1e-6
 
@@ -141,23 +184,73 @@ def test_always_finite_and_of_unit_length(minilm: Path, e5: Path) -> None:
         assert np.abs(np.linalg.norm(vectors.astype(np.float64), axis=1) - 1).max() < 1e-6
 
 
-def test_denormal_weights_and_activations_keep_the_bits(tiny: Tiny, tmp_path: Path, backend: str) -> None:
-    """FFN weights that are denormal or make denormal products: the same bits on any thread, the caller's included."""
-    path = tmp_path / "denormal.gguf"
-    path.write_bytes(tiny(dtype="F32").read_bytes())
+def scaled(path: Path, to: Path, scales: dict[str, float]) -> Path:
+    """A copy of an F32 or BF16 file with some tensors multiplied, and cut to what the type can hold."""
+    to.write_bytes(path.read_bytes())
     tensors = {tensor.name: tensor for tensor in gguf.GGUFReader(path).tensors}
-    with path.open("r+b") as file:
-        for name, scale in (
-            ("blk.0.ffn_up.weight", 1e-38),
-            ("blk.1.ffn_down.weight", 1e-20),
-            ("blk.1.ffn_up.weight", 1e-20),
-        ):
-            file.seek(int(tensors[name].data_offset))
-            file.write((tensors[name].data * np.float32(scale)).astype(np.float32).tobytes())
-    vectors = [Encoder(path, threads=threads, backend=backend).encode([text(9), text(40)]) for threads in (1, 2, 3)]
-    assert np.isfinite(vectors[0]).all()
-    assert all(other.tobytes() == vectors[0].tobytes() for other in vectors[1:])
-    assert float(np.float32(1.2e-38) * np.float32(0.5)) > 0  # the caller's own denormals still exist
+    with to.open("r+b") as file:
+        for name, scale in scales.items():
+            tensor = tensors[name]
+            values = gguf.quants.dequantize(tensor.data, tensor.tensor_type) * scale
+            file.seek(int(tensor.data_offset))
+            file.write(gguf.quants.quantize(values.astype(np.float32), tensor.tensor_type).tobytes())
+    return to
+
+
+# What is denormal where it is read, and what makes that visible in a vector were it not flushed.
+DENORMAL = {
+    "activations": (
+        {"blk.0.attn_v.weight": 1e-39, "blk.1.ffn_up.weight": 1e-39},
+        {
+            "blk.0.attn_v.bias": 0,
+            "blk.0.attn_output.weight": 1e37,
+            "blk.1.ffn_up.bias": 0,
+            "blk.1.ffn_down.weight": 1e37,
+        },
+    ),
+    "rows": (
+        {"token_embd.weight": 2e-39},
+        {"position_embd.weight": 1e-37, "token_types.weight": 0, "token_embd_norm.bias": 0}
+        | {"blk.0.attn_v.weight": 1e31, "blk.0.attn_v.bias": 0},
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["F32", "BF16"])
+@pytest.mark.parametrize("where", DENORMAL)
+def test_denormals_are_zero_on_every_thread(
+    tiny: Tiny, tmp_path: Path, backend: str, where: str, dtype: seeded.DType
+) -> None:
+    """The same bits as with zeros in their place, the caller's thread included, whose own denormals stay."""
+    denormal, visible = DENORMAL[where]
+    path = scaled(tiny(dtype=dtype), tmp_path / "denormal.gguf", visible | denormal)
+    zeros = scaled(tiny(dtype=dtype), tmp_path / "zeros.gguf", visible | dict.fromkeys(denormal, 0))
+    ids = [random_ids(np.random.default_rng(4), n) for n in (9, 40)]
+    assert vectors.distance(Reference(path).encode_ids(ids), Reference(zeros).encode_ids(ids)).delta > 1e-3
+    expected = Encoder(zeros, threads=1, backend=backend).encode_ids(ids)
+    assert np.isfinite(expected).all()
+    for threads in (1, 2, 3):
+        assert Encoder(path, threads=threads, backend=backend).encode_ids(ids).tobytes() == expected.tobytes()
+    assert float(np.float32(1.2e-38) * np.float32(0.5)) > 0
+
+
+def test_denormals_and_underflow_cost_nothing(tiny: Tiny, tmp_path: Path) -> None:
+    """At most 1.5 times an ordinary pass: processor time of one thread, medians of passes that take turns."""
+    options = {"dtype": "F32", "hidden": 256, "ffn": 512}
+    matrices = [t.name for t in gguf.GGUFReader(tiny(**options)).tensors if t.name[:3] == "blk" and len(t.shape) == 2]
+    encoders = [
+        Encoder(scaled(tiny(**options), tmp_path / f"{scale}.gguf", dict.fromkeys(matrices, scale)), threads=1)
+        for scale in (1, 1e-39, 1e-20)
+    ]
+    ids = [random_ids(np.random.default_rng(5), 100)]
+    usual, denormal, underflow = np.median([[seconds(encoder, ids) for encoder in encoders] for _ in range(15)], axis=0)
+    assert max(denormal, underflow) <= 1.5 * usual
+
+
+def seconds(encoder: Encoder, ids: list[list[int]]) -> float:
+    start = time.thread_time()
+    encoder.encode_ids(ids)
+    return time.thread_time() - start
 
 
 def test_gelu_is_erf_and_tanh_on_request(minilm: Path) -> None:

@@ -16,13 +16,29 @@ from bankml.models.progress import Progress, silent
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
-FILE_TYPE = {"F32": 0, "F16": 1, "Q4_0": 2, "Q8_0": 7}
-ITEM_TYPE: dict[str, np.dtype[Any]] = {
-    "F32": np.dtype("<f4"),
-    "F16": np.dtype("<f2"),
-    "Q4_0": np.dtype("u1"),
-    "Q8_0": np.dtype("u1"),
+# general.file_type of a file whose matrices have one type, by ggml's name of it
+FILE_TYPE = {
+    "F32": 0,
+    "F16": 1,
+    "Q4_0": 2,
+    "Q4_1": 3,
+    "Q8_0": 7,
+    "Q5_0": 8,
+    "Q5_1": 9,
+    "Q2_K": 10,
+    "Q3_K": 11,
+    "Q4_K": 14,
+    "Q5_K": 16,
+    "Q6_K": 18,
+    "IQ4_NL": 25,
+    "BF16": 32,
 }
+FLOAT_TYPE: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+
+
+def item_type(name: str) -> np.dtype[Any]:
+    """Of a stored array's elements: bytes, but for the types that numpy knows."""
+    return FLOAT_TYPE.get(name, np.dtype("u1"))
 
 
 @dataclass(frozen=True)
@@ -66,7 +82,7 @@ class Tensor:
     @property
     def bytes(self) -> int:
         """Size of the stored array."""
-        return math.prod(self.shape) * ITEM_TYPE[self.type].itemsize
+        return math.prod(self.shape) * item_type(self.type).itemsize
 
 
 def write(
@@ -123,7 +139,7 @@ def _add_bert(writer: "GGUFWriter", bert: Bert) -> None:
 def _announce(writer: "GGUFWriter", tensor: Tensor) -> None:
     from gguf import GGMLQuantizationType
 
-    item = ITEM_TYPE[tensor.type]
+    item = item_type(tensor.type)
     writer.add_tensor_info(tensor.name, tensor.shape, item, tensor.bytes, GGMLQuantizationType[tensor.type])
 
 
@@ -154,7 +170,7 @@ def _stored(tensor: Tensor) -> Iterator[NDArray[Any]]:
 def _encoded(tensor: Tensor, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            array = array.astype(ITEM_TYPE[tensor.type], copy=False)
+            array = array.astype(item_type(tensor.type), copy=False)
         if not np.isfinite(array).all():
             raise ModelError(f"{tensor.name} has a value that {tensor.type} cannot hold: the weights are damaged")
     return np.ascontiguousarray(array)

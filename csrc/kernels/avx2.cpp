@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMr = 6, kNr = 16;
 
+#include "blocks.inc"
 #include "elementwise.inc"
 
 // Rows r0 … r7 of eight values each → columns.
@@ -71,31 +72,90 @@ struct F16 {
   }
 };
 
-inline __m256 scale_of(const uint8_t* block) {
-  uint16_t half;
-  __builtin_memcpy(&half, block, sizeof half);
-  return _mm256_set1_ps(_cvtsh_ss(half));
-}
-
-struct Q8_0 {
-  static constexpr int lines_a_square = 1;
-  static size_t offset(int k) { return static_cast<size_t>(k) / 32 * 34; }
+struct BF16 {
+  static constexpr int lines_a_square = 2;
+  static size_t offset(int k) { return 2 * static_cast<size_t>(k); }
   static __m256 load(const uint8_t* row, int k) {
-    const uint8_t* block = row + offset(k);
-    const __m128i q = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 2 + k % 32));
-    return _mm256_mul_ps(scale_of(block), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)));
+    const __m128i upper = _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + offset(k)));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(upper), 16));
   }
 };
 
-struct Q4_0 {
+inline __m256 broadcast_half(const uint8_t* block) {
+  uint16_t half;
+  __builtin_memcpy(&half, block, sizeof half);
+  return _mm256_cvtph_ps(_mm_set1_epi16(static_cast<int16_t>(half)));
+}
+
+template <int kBytes>
+struct BlocksOf32 {
   static constexpr int lines_a_square = 1;
-  static size_t offset(int k) { return static_cast<size_t>(k) / 32 * 18; }
+  static size_t offset(int k) { return static_cast<size_t>(k) / 32 * kBytes; }
+};
+
+struct Q8_0 : BlocksOf32<34> {
   static __m256 load(const uint8_t* row, int k) {
     const uint8_t* block = row + offset(k);
-    const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 2 + k % 16));
-    const __m128i nibbles = k % 32 < 16 ? pairs : _mm_srli_epi16(pairs, 4);
-    const __m256i q = _mm256_cvtepu8_epi32(_mm_and_si128(nibbles, _mm_set1_epi8(15)));
-    return _mm256_mul_ps(scale_of(block), _mm256_cvtepi32_ps(_mm256_sub_epi32(q, _mm256_set1_epi32(8))));
+    const __m128i q = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 2 + k % 32));
+    return _mm256_mul_ps(broadcast_half(block), _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)));
+  }
+};
+
+// Nibbles k % 32 … of a block whose 16 bytes of them begin at `from`.
+inline __m128i nibbles(const uint8_t* from, int k) {
+  const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + k % 16));
+  return _mm_and_si128(k % 32 < 16 ? pairs : _mm_srli_epi16(pairs, 4), _mm_set1_epi8(15));
+}
+
+// All ones where the quant's fifth bit, one of the four bytes at `high`, is set.
+inline __m256i fifth_bits(const uint8_t* high, int k) {
+  const __m256i bit = _mm256_slli_epi32(_mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), k % 32);
+  int32_t bits;
+  __builtin_memcpy(&bits, high, sizeof bits);
+  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits), bit), bit);
+}
+
+struct Q4_0 : BlocksOf32<18> {
+  static __m256 load(const uint8_t* row, int k) {
+    const uint8_t* block = row + offset(k);
+    const __m256i q = _mm256_sub_epi32(_mm256_cvtepu8_epi32(nibbles(block + 2, k)), _mm256_set1_epi32(8));
+    return _mm256_mul_ps(broadcast_half(block), _mm256_cvtepi32_ps(q));
+  }
+};
+
+// The product is exact (blocks.inc), so fusing it with the sum changes no bit.
+struct Q4_1 : BlocksOf32<20> {
+  static __m256 load(const uint8_t* row, int k) {
+    const uint8_t* block = row + offset(k);
+    const __m256 q = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(nibbles(block + 4, k)));
+    return _mm256_fmadd_ps(broadcast_half(block), q, broadcast_half(block + 2));
+  }
+};
+
+struct Q5_0 : BlocksOf32<22> {
+  static __m256 load(const uint8_t* row, int k) {
+    const uint8_t* block = row + offset(k);
+    const __m256i below = _mm256_andnot_si256(fifth_bits(block + 2, k), _mm256_set1_epi32(-16));
+    const __m256i q = _mm256_or_si256(_mm256_cvtepu8_epi32(nibbles(block + 6, k)), below);
+    return _mm256_mul_ps(broadcast_half(block), _mm256_cvtepi32_ps(q));
+  }
+};
+
+struct Q5_1 : BlocksOf32<24> {
+  static __m256 load(const uint8_t* row, int k) {
+    const uint8_t* block = row + offset(k);
+    const __m256i above = _mm256_and_si256(fifth_bits(block + 4, k), _mm256_set1_epi32(16));
+    const __m256i q = _mm256_or_si256(_mm256_cvtepu8_epi32(nibbles(block + 8, k)), above);
+    return _mm256_fmadd_ps(broadcast_half(block), _mm256_cvtepi32_ps(q), broadcast_half(block + 2));
+  }
+};
+
+struct IQ4_NL : BlocksOf32<18> {
+  static __m256 load(const uint8_t* row, int k) {
+    const uint8_t* block = row + offset(k);
+    const __m128i table = _mm_loadu_si128(reinterpret_cast<const __m128i*>(blocks::kNonlinear));
+    const __m256i q = _mm256_cvtepi8_epi32(_mm_shuffle_epi8(table, nibbles(block + 2, k)));
+    return _mm256_mul_ps(broadcast_half(block), _mm256_cvtepi32_ps(q));
   }
 };
 
@@ -186,6 +246,42 @@ void pack_panels_of(const uint8_t* rows, size_t row_bytes, int n, int k0, int k,
   }
 }
 
+// Eight values from value i on of eight blocks that were taken apart → eight columns of a panel. The product is exact
+// (blocks.inc), so fusing it changes no bit.
+template <int kValues>
+inline void pack_unpacked_square(const Unpacked<kValues>* blocks, int i, float* panel) {
+  __m256 r[8];
+#pragma GCC unroll 8
+  for (int row = 0; row < 8; ++row) {
+    const Unpacked<kValues>& block = blocks[row];
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(block.q + i));
+    const __m256 q = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+    r[row] = _mm256_fmsub_ps(_mm256_broadcast_ss(block.d + i / kGroup), q, _mm256_broadcast_ss(block.m + i / kGroup));
+  }
+  transpose(r);
+#pragma GCC unroll 8
+  for (int j = 0; j < 8; ++j) _mm256_storeu_ps(panel + j * kNr, r[j]);
+}
+
+// Types without a load of their own: one block of each of the panel's rows is taken apart, then they are widened
+// together. Rows beyond n are blocks of zeros.
+template <class Type>
+void pack_unpacked(const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels) {
+  Unpacked<Type::values> blocks[kNr];
+  for (int first = 0; first < n; first += kNr, rows += kNr * row_bytes) {
+    const int count = n - first < kNr ? n - first : kNr;
+    for (int row = count; row < kNr; ++row) blocks[row] = {};
+    const uint8_t* from = rows + static_cast<size_t>(k0 / Type::values) * Type::bytes;
+    for (int block = 0; block < k / Type::values; ++block, from += Type::bytes) {
+      for (int row = 0; row < count; ++row) Type::unpack(from + row * row_bytes, blocks[row]);
+      for (int i = 0; i < Type::values; i += 8, panels += 8 * kNr) {
+        pack_unpacked_square(blocks, i, panels);
+        pack_unpacked_square(blocks + 8, i, panels + 8);
+      }
+    }
+  }
+}
+
 void pack_panels(DType type, const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels) {
   switch (type) {
     case DType::f32:
@@ -196,6 +292,26 @@ void pack_panels(DType type, const uint8_t* rows, size_t row_bytes, int n, int k
       return pack_panels_of<Q8_0>(rows, row_bytes, n, k0, k, panels);
     case DType::q4_0:
       return pack_panels_of<Q4_0>(rows, row_bytes, n, k0, k, panels);
+    case DType::bf16:
+      return pack_panels_of<BF16>(rows, row_bytes, n, k0, k, panels);
+    case DType::q4_1:
+      return pack_panels_of<Q4_1>(rows, row_bytes, n, k0, k, panels);
+    case DType::q5_0:
+      return pack_panels_of<Q5_0>(rows, row_bytes, n, k0, k, panels);
+    case DType::q5_1:
+      return pack_panels_of<Q5_1>(rows, row_bytes, n, k0, k, panels);
+    case DType::q2_k:
+      return pack_unpacked<blocks::Q2_K>(rows, row_bytes, n, k0, k, panels);
+    case DType::q3_k:
+      return pack_unpacked<blocks::Q3_K>(rows, row_bytes, n, k0, k, panels);
+    case DType::q4_k:
+      return pack_unpacked<blocks::Q4_K>(rows, row_bytes, n, k0, k, panels);
+    case DType::q5_k:
+      return pack_unpacked<blocks::Q5_K>(rows, row_bytes, n, k0, k, panels);
+    case DType::q6_k:
+      return pack_unpacked<blocks::Q6_K>(rows, row_bytes, n, k0, k, panels);
+    case DType::iq4_nl:
+      return pack_panels_of<IQ4_NL>(rows, row_bytes, n, k0, k, panels);
   }
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int kMr = 4, kNr = 8;
 
+#include "blocks.inc"
 #include "elementwise.inc"
 
 void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
@@ -17,44 +18,79 @@ void pack_rows(const float* x, size_t ldx, int m, int k, float* packed) {
   }
 }
 
-uint32_t half_at(const uint8_t* p) { return static_cast<uint32_t>(p[0] | p[1] << 8); }
+// Value i of a row of floats.
+struct F32 {
+  static float value(const uint8_t* row, int i) { return f32_at(row + 4 * static_cast<size_t>(i)); }
+};
 
-float widen_half(uint32_t half) {
-  const uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3ffu;
-  const float subnormal = static_cast<float>(mantissa) * 0x1p-24f;
-  if (exponent == 0) return sign ? -subnormal : subnormal;
-  return from_bits(sign | (exponent + 112) << 23 | mantissa << 13);
+struct F16 {
+  static float value(const uint8_t* row, int i) { return half_at(row + 2 * static_cast<size_t>(i)); }
+};
+
+struct BF16 {
+  static float value(const uint8_t* row, int i) { return bf16_at(row + 2 * static_cast<size_t>(i)); }
+};
+
+template <class Type>
+void pack_column(const uint8_t* row, int k0, int k, float* column) {
+  for (int i = 0; i < k; ++i) column[i * kNr] = Type::value(row, k0 + i);
 }
 
-// Value i of a row of blocks, as the type defines it.
-float value_at(DType type, const uint8_t* row, int i) {
-  const int block = i / 32, j = i % 32;
-  switch (type) {
-    case DType::f32: {
-      uint32_t bits = 0;
-      for (int byte = 0; byte < 4; ++byte) bits |= static_cast<uint32_t>(row[4 * i + byte]) << 8 * byte;
-      return from_bits(bits);
-    }
-    case DType::f16:
-      return widen_half(half_at(row + 2 * i));
-    case DType::q8_0: {
-      const uint8_t* p = row + block * 34;
-      return widen_half(half_at(p)) * static_cast<float>(static_cast<int8_t>(p[2 + j]));
-    }
-    case DType::q4_0: {
-      const uint8_t* p = row + block * 18;
-      const int q = j < 16 ? p[2 + j] & 15 : p[2 + j - 16] >> 4;
-      return widen_half(half_at(p)) * static_cast<float>(q - 8);
-    }
+template <class Type>
+void unpack_column(const uint8_t* row, int k0, int k, float* column) {
+  Unpacked<Type::values> block;
+  for (int i = 0; i < k; i += Type::values) {
+    Type::unpack(row + static_cast<size_t>((k0 + i) / Type::values) * Type::bytes, block);
+    for (int j = 0; j < Type::values; ++j) column[(i + j) * kNr] = block.value(j);
   }
-  return 0.0f;
+}
+
+// Inputs k0 … k0 + k of a weight row → one column of a panel.
+using Column = void (*)(const uint8_t* row, int k0, int k, float* column);
+
+Column column_of(DType type) {
+  switch (type) {
+    case DType::f32:
+      return pack_column<F32>;
+    case DType::f16:
+      return pack_column<F16>;
+    case DType::bf16:
+      return pack_column<BF16>;
+    case DType::q8_0:
+      return unpack_column<blocks::Q8_0>;
+    case DType::q4_0:
+      return unpack_column<blocks::Q4_0>;
+    case DType::q4_1:
+      return unpack_column<blocks::Q4_1>;
+    case DType::q5_0:
+      return unpack_column<blocks::Q5_0>;
+    case DType::q5_1:
+      return unpack_column<blocks::Q5_1>;
+    case DType::q2_k:
+      return unpack_column<blocks::Q2_K>;
+    case DType::q3_k:
+      return unpack_column<blocks::Q3_K>;
+    case DType::q4_k:
+      return unpack_column<blocks::Q4_K>;
+    case DType::q5_k:
+      return unpack_column<blocks::Q5_K>;
+    case DType::q6_k:
+      return unpack_column<blocks::Q6_K>;
+    case DType::iq4_nl:
+      return unpack_column<blocks::IQ4_NL>;
+  }
+  return nullptr;
 }
 
 void pack_panels(DType type, const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels) {
+  const Column pack = column_of(type);
   for (int first = 0; first < n; first += kNr, panels += static_cast<size_t>(k) * kNr) {
     for (int j = 0; j < kNr; ++j) {
-      const uint8_t* row = rows + (first + j) * row_bytes;
-      for (int i = 0; i < k; ++i) panels[i * kNr + j] = first + j < n ? value_at(type, row, k0 + i) : 0.0f;
+      if (first + j < n) {
+        pack(rows + (first + j) * row_bytes, k0, k, panels + j);
+      } else {
+        for (int i = 0; i < k; ++i) panels[i * kNr + j] = 0.0f;
+      }
     }
   }
 }

@@ -14,8 +14,6 @@ namespace {
 
 const Backend& scalar() { return *available_backends().back(); }
 
-constexpr DType kTypes[] = {DType::f32, DType::f16, DType::q8_0, DType::q4_0};
-
 // n × k weights of a type, and the same as floats.
 struct TestWeights {
   TestWeights(DType of, int outputs, int inputs, bool extreme, uint32_t seed) : type(of), n(outputs), k(inputs) {
@@ -100,11 +98,10 @@ TEST(kernels_required_backends_are_available) {
 TEST(kernels_product_at_every_edge) {
   for (const Backend* backend : available_backends()) {
     for (const DType type : kTypes) {
-      const bool blocked = info(type).block > 1;
       for (int m = 1; m <= backend->mr + 1; ++m) {
         for (const int n : {1, 7, 8, 9, 15, 16, 17, 33}) {
-          for (const int k : {1, 3, 8, 31, 32, 33, 63, 64, 65, 160}) {
-            if (!blocked || k % 32 == 0) check_product(*backend, type, m, n, k, Fill::random, false, std::max(32, k));
+          for (const int k : {1, 3, 8, 31, 32, 33, 63, 64, 65, 160, 256}) {
+            if (k % info(type).block == 0) check_product(*backend, type, m, n, k, Fill::random, false, std::max(32, k));
           }
         }
       }
@@ -115,15 +112,42 @@ TEST(kernels_product_at_every_edge) {
 TEST(kernels_product_of_hostile_values) {
   for (const Backend* backend : available_backends()) {
     for (const DType type : kTypes) {
-      for (const Fill fill : kFills) check_product(*backend, type, 5, 19, 96, fill, true, 32);
+      const int block = std::max(32, info(type).block);
+      for (const Fill fill : kFills) check_product(*backend, type, 5, 19, 3 * block, fill, true, block);
     }
   }
 }
 
+// 1,280 and 2,816: whole blocks of 256 that are no whole blocks of 1,024 inputs.
 TEST(kernels_product_of_real_shapes) {
   for (const Backend* backend : available_backends()) {
     for (const DType type : kTypes) {
-      for (const int k : {384, 1024, 1536, 4096}) check_product(*backend, type, 3, 18, k, Fill::random, false, 1024);
+      for (const int k : {384, 1024, 1280, 1536, 2816, 4096}) {
+        if (k % info(type).block == 0) check_product(*backend, type, 3, 18, k, Fill::random, false, 1024);
+      }
+    }
+  }
+}
+
+// Panels hold the bits that the type table gives, also where denormals are flushed: a widened half is no denormal, and
+// an F32 or BF16 that is one is passed on as it is.
+TEST(kernels_panels_are_the_type_tables_bits) {
+  constexpr int kInputs = 512, kOutputs = 19, kFirst = 256;
+  for (const Backend* backend : available_backends()) {
+    for (const DType type : kTypes) {
+      const TestWeights w(type, kOutputs, kInputs, false, 5);
+      std::vector<float> panels(static_cast<size_t>(kOutputs + kMaxTile) * (kInputs - kFirst));
+      const FlushDenormals flush;
+      backend->pack_panels(type, w.bytes.data(), dtype_row_bytes(type, kInputs), kOutputs, kFirst, kInputs - kFirst,
+                           panels.data());
+      bool same = true;
+      for (int j = 0; j < kOutputs; ++j) {
+        for (int i = kFirst; i < kInputs; ++i) {
+          const float* panel = panels.data() + static_cast<size_t>(j / backend->nr) * (kInputs - kFirst) * backend->nr;
+          same &= std::memcmp(panel + (i - kFirst) * backend->nr + j % backend->nr, &w.floats[j * kInputs + i], 4) == 0;
+        }
+      }
+      CHECK(same);
     }
   }
 }

@@ -7,9 +7,11 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from gguf import GGMLQuantizationType
+from gguf.quants import dequantize
 
 from bankml._engine import GGUF, Engine
-from oracle import seeded, vectors, vocabularies
+from oracle import blocks, seeded, vectors, vocabularies
 
 DIGEST = "e1fe503ad696d80b773153f49491f9a0169c610db07ea9e75d6b04a0e8a1c72b"
 
@@ -36,11 +38,36 @@ def test_weights_have_the_deviation_they_were_asked_for() -> None:
 
 @pytest.mark.parametrize("dtype", get_args(seeded.DType))
 def test_matrices_have_the_type_and_everything_else_is_f32(tmp_path: Path, dtype: seeded.DType) -> None:
-    file = GGUF(str(seeded.tiny(tmp_path / "m.gguf", dtype=dtype)))
+    file = GGUF(str(seeded.tiny(tmp_path / "m.gguf", dtype=dtype, hidden=256, ffn=256)))
     types = {tensor["name"]: tensor["type"] for tensor in file.tensors}
     matrices = {name for name in types if name.startswith("blk") and name.endswith("weight") and "norm" not in name}
     assert {types[name] for name in {*matrices, "token_embd.weight"}} == {dtype}
     assert {types[name] for name in types.keys() - matrices - {"token_embd.weight"}} == {"F32"}
+
+
+def test_some_matrices_may_have_another_type(tmp_path: Path) -> None:
+    types: dict[str, seeded.DType] = {"token_embd": "Q8_0", "ffn_down": "F32", "blk.1.attn_v": "Q5_1"}
+    file = GGUF(str(seeded.tiny(tmp_path / "m.gguf", dtype="Q4_0", types=types)))
+    found = {tensor["name"].removesuffix(".weight"): tensor["type"] for tensor in file.tensors}
+    assert found["token_embd"] == "Q8_0"
+    assert [found[f"blk.{i}.ffn_down"] for i in (0, 1)] == ["F32", "F32"]
+    assert [found[f"blk.{i}.attn_v"] for i in (0, 1)] == ["Q4_0", "Q5_1"]
+
+
+@pytest.mark.parametrize("dtype", blocks.FORMATS)
+def test_blocks_hold_the_weights_as_near_as_the_type_can(dtype: seeded.DType) -> None:
+    weights = seeded._bell(512 * 256, "x", 0).reshape(512, 256) * np.float32(0.3)
+    made = blocks.stored(weights, dtype, "x", 0)
+    error = dequantize(made, GGMLQuantizationType[dtype]) - weights
+    assert made.shape == blocks.stored_shape((512, 256), dtype)
+    assert error.std() < 0.3 * (1.6 / blocks.FORMATS[dtype].levels + 0.03)  # steps, and tails out of reach
+
+
+@pytest.mark.parametrize("dtype", get_args(seeded.DType))
+def test_vectors_differ_in_every_type(tmp_path: Path, dtype: seeded.DType) -> None:
+    for pooling in ("mean", "cls"):
+        path, ids = vectors.tiny_model(tmp_path / f"{pooling}.gguf", dtype, pooling, "wordpiece")
+        assert vectors.largest_cosine(vectors.encode_ids(path, ids)) < vectors.DIFFERENT
 
 
 @pytest.mark.parametrize(("pooling", "kind"), list(product(get_args(seeded.Pooling), ("wordpiece", "unigram"))))
