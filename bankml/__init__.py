@@ -6,7 +6,16 @@ vectors = bankml.load("all-minilm-l6-v2").encode(["a text", "another"])   # floa
 
 from typing import TYPE_CHECKING, Any
 
-from bankml.errors import BusyError, Error, InputError, ModelError, ModelWarning, StoreError, TooLongError
+from bankml.errors import (
+    BusyError,
+    Error,
+    InputError,
+    ModelError,
+    ModelWarning,
+    NotFiniteError,
+    StoreError,
+    TooLongError,
+)
 
 if TYPE_CHECKING:
     from bankml.encoder import Encoder, load
@@ -20,6 +29,7 @@ __all__ = [
     "InputError",
     "ModelError",
     "ModelWarning",
+    "NotFiniteError",
     "StoreError",
     "TooLongError",
     "__version__",

@@ -87,7 +87,8 @@ class Encoder:
         """Vectors of the texts: float32 (n, dims), C-contiguous, of unit length unless `normalize` is False.
 
         `dimensions` keeps the first so many components (of unit length again); 0 and below, or `dims` and above, change
-        nothing. With `truncate=False` a text longer than `context_length` tokens raises TooLongError.
+        nothing. With `truncate=False` a text longer than `context_length` tokens raises TooLongError; a vector that
+        would not be finite raises NotFiniteError. Errors about one text carry its `index`.
         """
         return self.encode_full(texts, normalize, truncate, dimensions).vectors
 
@@ -173,7 +174,7 @@ def chosen(choice: "Choice", **options: Any) -> Encoder:
     """
     encoder = Encoder(choice.path, name=choice.name, **options)
     named = choice.name.rpartition("/")[2].partition(":")[0].lower()
-    if choice.kind == "ollama" and named == "bge-m3" and encoder.dims != BGE_M3_DIMS:
+    if choice.kind != "file" and named == "bge-m3" and encoder.dims != BGE_M3_DIMS:
         encoder.close()
         raise ModelError(f"{choice.name} has {encoder.dims} dimensions, bge-m3 has {BGE_M3_DIMS}: pull it again")
     return encoder
@@ -186,13 +187,13 @@ def _listed(texts: Iterable[str]) -> list[str]:
         raise InputError(f"texts is of type {type(texts).__name__}; pass a list of str")
     listed = list(texts)
     for index, text in enumerate(listed):
-        _check_text(text, f"text {index}")
+        _check_text(text, f"text {index}", index)
     return listed
 
 
-def _check_text(text: object, called: str) -> None:
+def _check_text(text: object, called: str, index: int | None = None) -> None:
     if not isinstance(text, str):
-        raise InputError(f"{called} is of type {type(text).__name__}; every text must be a str")
+        raise InputError(f"{called} is of type {type(text).__name__}; every text must be a str", index=index)
 
 
 def _check(path: object, threads: object) -> None:

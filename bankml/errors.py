@@ -2,13 +2,24 @@
 
 
 class Error(Exception):
-    """Base of every error of bankml."""
+    """Base of every error of bankml.
+
+    `index`: which text of the call it is about, counted from 0; None where it is about none in particular.
+    """
 
     exit_code = 1
+
+    def __init__(self, *message: object, index: int | None = None) -> None:
+        super().__init__(*message)
+        self.index = index
 
 
 class ModelError(Error):
     """A model that cannot be found, read or used."""
+
+
+class NotFiniteError(ModelError):
+    """A text without a vector: a weight on its way, or the vector itself, is NaN or infinite."""
 
 
 class InputError(Error, ValueError):

@@ -17,6 +17,13 @@ FALSE = frozenset({"0", "false", "no", "off"})
 MAX_THREADS = 1024
 KEEP_ALIVE = 300 * 10**9  # Ollama's
 
+PREFIX = "BANKML_"
+# Every variable of bankml's own without the prefix, those included that only other programs or later versions read.
+NAMES = (
+    "API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE OLLAMA PG_DSN "
+    "REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
+).split()
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -57,6 +64,19 @@ class Settings:
     def models(self) -> Path:
         """The folder of the models that bankml pulled or converted."""
         return self.home / "models"
+
+
+def strangers(environ: Mapping[str, str]) -> list[str]:
+    """A sentence for each variable that looks like bankml's and is none, with the nearest name that is one."""
+    from difflib import get_close_matches
+
+    found = sorted(name for name in environ if name.upper().startswith(PREFIX))
+    return [
+        f"{name} is no setting: {f'did you mean {PREFIX}{near[0]}?' if near else 'nothing reads it'}"
+        for name in found
+        if name.removeprefix(PREFIX) not in NAMES
+        for near in [get_close_matches(name[len(PREFIX) :].upper(), NAMES, 1)]
+    ]
 
 
 class Environment:

@@ -14,6 +14,7 @@
 #include "engine.h"
 #include "error.h"
 #include "kernels/registry.h"
+#include "utf8.h"
 
 namespace py = pybind11;
 using namespace py::literals;
@@ -25,8 +26,15 @@ namespace {
 constexpr uint64_t kShownElements = 64;  // longer metadata arrays are given as None
 constexpr const char* kPoolingNames[] = {"none", "mean", "cls", "last"};
 
-// A str's UTF-8, valid while the object and `held` live; lone surrogates come as their three bytes, which the tokenizer
-// reads as U+FFFD.
+// Lone surrogates, written ED A0 80 to ED BF BF, → U+FFFD, which has three bytes too: the text that JSON would carry.
+void replace_surrogates(char* utf8, Py_ssize_t size) {
+  for (Py_ssize_t i = 0; i + 2 < size; ++i) {
+    const auto* byte = reinterpret_cast<const uint8_t*>(utf8 + i);
+    if (byte[0] == 0xED && byte[1] >= 0xA0) std::memcpy(utf8 + i, utf8::kReplacementBytes.data(), 3);
+  }
+}
+
+// A str's UTF-8, valid while the object and `held` live.
 std::string_view utf8_of(py::handle text, std::vector<py::object>& held) {
   if (!PyUnicode_Check(text.ptr()))
     throw py::type_error("texts must be str, not " + std::string(Py_TYPE(text.ptr())->tp_name));
@@ -36,6 +44,7 @@ std::string_view utf8_of(py::handle text, std::vector<py::object>& held) {
   PyObject* encoded = PyUnicode_AsEncodedString(text.ptr(), "utf-8", "surrogatepass");
   if (encoded == nullptr) throw py::error_already_set();
   held.push_back(py::reinterpret_steal<py::object>(encoded));
+  replace_surrogates(PyBytes_AS_STRING(encoded), PyBytes_GET_SIZE(encoded));
   return {PyBytes_AS_STRING(encoded), static_cast<size_t>(PyBytes_GET_SIZE(encoded))};
 }
 
@@ -265,13 +274,13 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const Error& error) {
-    constexpr const char* kNames[] = {"ModelError", "InputError", "TooLongError", "CancelledError"};
+    constexpr const char* kNames[] = {"ModelError", "InputError", "TooLongError", "CancelledError", "NotFiniteError"};
     const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
     // The message may quote bytes of a path or a file that are not UTF-8.
     const char* what = error.what();
     const py::object text = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)), "replace"));
-    PyErr_SetObject(type.ptr(), text.ptr());
+    PyErr_SetObject(type.ptr(), type(text, "index"_a = error.text).ptr());
   }
 }
 

@@ -67,19 +67,29 @@ bool Pass::advance(Turn& turn) {
 
 void Pass::embed(const Crew& crew) {
   const FlushDenormals flush;
-  const int hidden = model_.hidden;
   RowReader reader(weights_.file);
   for (int text = 0; text < batch_.texts(); ++text) {
-    for (int i = 0; i < batch_.length(text); ++i) {
-      const int token = batch_.starts[text] + i;
-      float* x = ws_.x.data() + static_cast<size_t>(token) * hidden;
-      std::fill(x, x + hidden, 0.0f);
-      reader.add(weights_.token_table, batch_.ids[token], x);
-      for (int j = 0; j < hidden; ++j) x[j] += weights_.type_row[j];
-      reader.add(weights_.position_table, i, x);
+    try {
+      gather(reader, text);
+    } catch (Error& error) {
+      if (error.kind == ErrorKind::not_finite) error.text = text;
+      throw;
     }
   }
   normalise(crew, weights_.embedding_norm, ws_.x.data(), batch_.tokens());
+}
+
+// Token, type and position rows of one text → its rows of x.
+void Pass::gather(RowReader& reader, int text) {
+  const int hidden = model_.hidden;
+  for (int i = 0; i < batch_.length(text); ++i) {
+    const int token = batch_.starts[text] + i;
+    float* x = ws_.x.data() + static_cast<size_t>(token) * hidden;
+    std::fill(x, x + hidden, 0.0f);
+    reader.add(weights_.token_table, batch_.ids[token], x);
+    for (int j = 0; j < hidden; ++j) x[j] += weights_.type_row[j];
+    reader.add(weights_.position_table, i, x);
+  }
 }
 
 void Pass::check_finite(const Crew& crew, const Layer& layer) const {
@@ -96,8 +106,8 @@ void Pass::check_finite(const Crew& crew, const Layer& layer) const {
       }
     });
     if (finite) continue;
-    throw model_error(weights_.file.path() + ": tensor " + linear->name +
-                      " holds a value that is not finite; fetch the model again");
+    throw Error(ErrorKind::not_finite, weights_.file.path() + ": tensor " + linear->name +
+                                           " holds a value that is not finite; fetch the model again");
   }
   layer.checked = true;
 }

@@ -33,7 +33,7 @@ class Pass {
  public:
   Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch, Workspace& workspace);
 
-  // Runs the embedding or the next layer; false when all are done. Needs the pool.
+  // Runs the embedding or the next layer; false when all are done. Needs the pool. An error's text counts in the batch.
   bool advance(Turn& turn);
   // After the last layer: the pooled rows, (texts, hidden), or (tokens, hidden) for Pooling::none; not normalised.
   void pool(float* out) const;
@@ -42,6 +42,7 @@ class Pass {
   struct Rows;  // rows that a step works on, and which keys each attends to
 
   void embed(const Crew& crew);
+  void gather(RowReader& reader, int text);
   void check_finite(const Crew& crew, const Layer& layer) const;
   void keys_and_values(const Crew& crew, const Layer& layer);
   void finish_rows(const Crew& crew, const Layer& layer, const Rows& rows);

@@ -95,7 +95,7 @@ struct Engine::Impl {
   }
 
   void run(const Batch& batch, const EncodeOptions& options, Cancellation& cancellation, Embeddings& out);
-  void append_rows(const float* rows, int count, const EncodeOptions& options, Embeddings& out) const;
+  void append_rows(const float* rows, const Batch& batch, const EncodeOptions& options, Embeddings& out) const;
 
   std::string backend_warning;
   gguf::File file;
@@ -125,17 +125,22 @@ void Engine::Impl::run(const Batch& batch, const EncodeOptions& options, Cancell
     pass.pool(pooled.data());
     give_back(std::move(workspace));
   }
-  append_rows(pooled.data(), rows, options, out);
+  append_rows(pooled.data(), batch, options, out);
 }
 
-void Engine::Impl::append_rows(const float* rows, int count, const EncodeOptions& options, Embeddings& out) const {
-  for (int i = 0; i < count; ++i, rows += model.hidden) {
-    if (!std::all_of(rows, rows + model.hidden, [](float value) { return std::isfinite(value); })) {
-      throw model_error(file.path() +
-                        ": its weights are too large for f32, a vector overflowed; fetch the model again");
+void Engine::Impl::append_rows(const float* rows, const Batch& batch, const EncodeOptions& options,
+                               Embeddings& out) const {
+  for (int text = 0; text < batch.texts(); ++text) {
+    const float* end = rows + int64_t{model.hidden} * (settings.pooling == Pooling::none ? batch.length(text) : 1);
+    if (!std::all_of(rows, end, [](float value) { return std::isfinite(value); })) {
+      throw Error(ErrorKind::not_finite,
+                  file.path() + ": its weights are too large for f32, a vector overflowed; fetch the model again",
+                  text);
     }
-    out.vectors.insert(out.vectors.end(), rows, rows + out.dims);
-    if (options.normalize) normalise_row(out.vectors.data() + out.vectors.size() - out.dims, out.dims);
+    for (; rows < end; rows += model.hidden) {
+      out.vectors.insert(out.vectors.end(), rows, rows + out.dims);
+      if (options.normalize) normalise_row(out.vectors.data() + out.vectors.size() - out.dims, out.dims);
+    }
   }
 }
 
@@ -152,7 +157,8 @@ int Engine::threads() const { return impl_->settings.threads; }
 Pooling Engine::pooling() const { return impl_->settings.pooling; }
 
 std::vector<std::string> Engine::warnings() const {
-  std::vector<std::string> out = impl_->tokenizer->warnings();
+  std::vector<std::string> out = impl_->model.warnings;
+  out.insert(out.end(), impl_->tokenizer->warnings().begin(), impl_->tokenizer->warnings().end());
   if (!impl_->backend_warning.empty()) out.push_back(impl_->backend_warning);
   return out;
 }
@@ -161,8 +167,10 @@ namespace {
 
 void check_length(bool too_long, size_t index, int limit, const EncodeOptions& options) {
   if (!too_long || options.truncate) return;
-  throw Error(ErrorKind::too_long, "text " + std::to_string(index) + " has more than " + std::to_string(limit) +
-                                       " tokens, the most that is allowed; shorten it or allow truncation");
+  throw Error(ErrorKind::too_long,
+              "text " + std::to_string(index) + " has more than " + std::to_string(limit) +
+                  " tokens, the most that is allowed; shorten it or allow truncation",
+              index);
 }
 
 // The text's ids, cut to the limit, or an error when they may not be cut.
@@ -171,8 +179,10 @@ Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, 
   Tokens tokens = tokenizer.tokenize(text, {static_cast<size_t>(limit), options.parse_special});
   check_length(tokens.truncated, index, limit, options);
   if (tokens.ids.empty()) {
-    throw input_error("text " + std::to_string(index) +
-                      " has no tokens in this model's vocabulary, which adds no special ones; give it words");
+    throw Error(ErrorKind::input,
+                "text " + std::to_string(index) +
+                    " has no tokens in this model's vocabulary, which adds no special ones; give it words",
+                index);
   }
   return tokens;
 }
@@ -190,11 +200,14 @@ Tokens limited(const std::vector<int32_t>& ids, size_t index, int limit, const E
 }
 
 void check_ids(const std::vector<int32_t>& ids, size_t index, int vocabulary) {
-  if (ids.empty()) throw input_error("text " + std::to_string(index) + " has no token ids; give at least one");
+  const std::string text = "text " + std::to_string(index);
+  if (ids.empty()) throw Error(ErrorKind::input, text + " has no token ids; give at least one", index);
   for (const int32_t id : ids) {
     if (id >= 0 && id < vocabulary) continue;
-    throw input_error("text " + std::to_string(index) + " has the token id " + std::to_string(id) +
-                      ", the vocabulary has " + std::to_string(vocabulary) + "; use this model's tokenizer");
+    throw Error(ErrorKind::input,
+                text + " has the token id " + std::to_string(id) + ", the vocabulary has " +
+                    std::to_string(vocabulary) + "; use this model's tokenizer",
+                index);
   }
 }
 
@@ -209,18 +222,24 @@ Embeddings Engine::encode_all(size_t count, const EncodeOptions& options, const 
   if (impl_->settings.pooling != Pooling::none) out.vectors.reserve(count * out.dims);
   Cancellation cancellation(options.cancelled);
   Batch batch;
+  const auto run = [&](size_t behind) {
+    try {
+      impl_->run(batch, options, cancellation, out);
+    } catch (Error& error) {
+      if (error.text) *error.text += behind - batch.texts();
+      throw;
+    }
+    batch = {};
+  };
   for (size_t i = 0; i < count; ++i) {
     Tokens tokens = next(i);
     const int length = static_cast<int>(tokens.ids.size());
-    if (batch.texts() > 0 && batch.tokens() + length > impl_->pass_tokens) {
-      impl_->run(batch, options, cancellation, out);
-      batch = {};
-    }
+    if (batch.texts() > 0 && batch.tokens() + length > impl_->pass_tokens) run(i);
     batch.add(tokens.ids);
     out.tokens.push_back(length);
     out.truncated.push_back(tokens.truncated);
   }
-  if (batch.texts() > 0) impl_->run(batch, options, cancellation, out);
+  if (batch.texts() > 0) run(count);
   return out;
 }
 

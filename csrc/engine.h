@@ -45,6 +45,7 @@ struct Model {  // what the file says
   int layers = 0, hidden = 0, heads = 0, ffn = 0, context_length = 0;
   float epsilon = 0;
   Pooling pooling = Pooling::none;
+  std::vector<std::string> warnings;  // what it leaves unsaid and is assumed
 };
 
 class Engine {
@@ -61,6 +62,7 @@ class Engine {
   std::vector<std::string> warnings() const;
 
   // Texts in, vectors out, in order. Thread-safe. Any number of texts; memory is bounded by the pass, not by the call.
+  // An error that is about one text says which: Error::text counts in the call.
   Embeddings encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
   Embeddings encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const;
   // Reads every weight; throws a model_error naming the first tensor that holds a value that is not finite.

@@ -31,10 +31,14 @@ constexpr const char* kValueNames[] = {"u8",   "i8",     "u16",   "i16", "u32", 
 
 const char* name_of(ValueType type) { return kValueNames[static_cast<int>(type)]; }
 
+std::string called(std::string_view kind, const std::string& name) {
+  return std::string(kind) + " " + utf8::printable(name);
+}
+
 ValueType read_type(Reader& in, const std::string& key) {
-  const auto id = in.number<int32_t>("a value type");
+  const auto id = in.number<int32_t>(called("the type of key", key));
   if (id < 0 || id > static_cast<int32_t>(ValueType::f64)) {
-    in.fail("key " + utf8::printable(key) + " has the unknown value type " + std::to_string(id));
+    in.fail(called("key", key) + " has the unknown value type " + std::to_string(id));
   }
   return static_cast<ValueType>(id);
 }
@@ -43,18 +47,18 @@ ValueType read_type(Reader& in, const std::string& key) {
 void read_array(Reader& in, const std::string& key, Value& value) {
   value.is_array = true;
   value.type = read_type(in, key);
-  if (value.type == ValueType::array) in.fail("key " + utf8::printable(key) + " is an array of arrays");
-  value.count = in.number<uint64_t>("an array length");
+  const std::string what = called("the array of key", key);
+  if (value.type == ValueType::array) in.fail(called("key", key) + " is an array of arrays");
+  value.count = in.number<uint64_t>(what);
   const uint64_t least = value.type == ValueType::string ? 8 : kValueBytes[static_cast<int>(value.type)];
   if (value.count > kMaxCount || value.count > in.left() / least) {
-    in.fail("key " + utf8::printable(key) + " claims " + std::to_string(value.count) +
-            " elements, more than the file can hold");
+    in.fail(called("key", key) + " claims " + std::to_string(value.count) + " elements, more than the file can hold");
   }
   value.data = in.here();
   if (value.type == ValueType::string) {
-    for (uint64_t i = 0; i < value.count; ++i) in.string("a string of an array");
+    for (uint64_t i = 0; i < value.count; ++i) in.string(what);
   } else {
-    in.skip(value.count * least, "an array");
+    in.skip(value.count * least, what);
   }
   value.bytes = static_cast<size_t>(in.here() - value.data);
 }
@@ -67,13 +71,13 @@ Value read_value(Reader& in, const std::string& key) {
     read_array(in, key, value);
   } else if (value.type == ValueType::string) {
     value.data = in.here();
-    value.bytes = in.string("a string value").size();
+    value.bytes = in.string(called("the string of key", key)).size();
   } else {
     value.data = in.here();
     value.bytes = kValueBytes[static_cast<int>(value.type)];
-    in.skip(value.bytes, "a value");
+    in.skip(value.bytes, called("the value of key", key));
     if (value.type == ValueType::boolean && *value.data > 1)
-      in.fail("key " + utf8::printable(key) + " is a bool of value " + std::to_string(*value.data));
+      in.fail(called("key", key) + " is a bool of value " + std::to_string(*value.data));
   }
   return value;
 }
@@ -92,43 +96,37 @@ uint64_t padded(uint64_t size, uint64_t alignment) { return (size + alignment - 
 // Byte size of a tensor whose shape and type are known; fails on any overflow.
 uint64_t checked_bytes(Reader& in, const Tensor& tensor) {
   const DTypeInfo& type = info(tensor.type);
-  if (tensor.ne[0] % type.block != 0) {
-    in.fail("tensor " + utf8::printable(tensor.name) + " has rows of " + std::to_string(tensor.ne[0]) +
-            " values, not a multiple of " + type.name + "'s block of " + std::to_string(type.block));
-  }
+  const std::string what = called("tensor", tensor.name) + " of shape " + tensor.shape();
   int64_t values = 1;
   for (const int64_t extent : tensor.ne) {
-    if (extent == 0) in.fail("tensor " + utf8::printable(tensor.name) + " has an extent of 0");
-    if (values > INT64_MAX / extent) in.fail("tensor " + utf8::printable(tensor.name) + " has a shape that overflows");
+    if (extent < 1) in.fail(what + " has the extent " + std::to_string(extent));
+    if (values > INT64_MAX / extent) in.fail(what + " has more values than can be counted");
     values *= extent;
   }
+  if (tensor.ne[0] % type.block != 0) {
+    in.fail(what + " has rows that are no multiple of " + type.name + "'s block of " + std::to_string(type.block));
+  }
   const auto blocks = static_cast<uint64_t>(values / type.block);
-  if (blocks > uint64_t{INT64_MAX} / type.block_bytes)
-    in.fail("tensor " + utf8::printable(tensor.name) + " has a size that overflows");
+  if (blocks > uint64_t{INT64_MAX} / type.block_bytes) in.fail(what + " has more bytes than can be counted");
   return blocks * type.block_bytes;
 }
 
 Tensor read_tensor(Reader& in) {
   Tensor tensor{};
   tensor.name = in.string("a tensor name");
+  const std::string what = called("tensor", tensor.name);
   if (tensor.name.empty() || tensor.name.size() > kMaxTensorName) {
-    in.fail("a tensor name has " + std::to_string(tensor.name.size()) + " bytes, 1 to 63 are allowed");
+    in.fail(what + " has a name of " + std::to_string(tensor.name.size()) + " bytes, 1 to 63 are possible");
   }
-  const auto dims = in.number<uint32_t>("a number of dimensions");
-  if (dims < 1 || dims > kMaxDims)
-    in.fail("tensor " + utf8::printable(tensor.name) + " has " + std::to_string(dims) + " dimensions");
+  const auto dims = in.number<uint32_t>(what);
+  if (dims < 1 || dims > kMaxDims) in.fail(what + " has " + std::to_string(dims) + " dimensions, 1 to 4 are possible");
   tensor.n_dims = static_cast<int>(dims);
   std::fill(std::begin(tensor.ne), std::end(tensor.ne), 1);
-  for (int i = 0; i < tensor.n_dims; ++i) {
-    tensor.ne[i] = in.number<int64_t>("a shape");
-    if (tensor.ne[i] < 0)
-      in.fail("tensor " + utf8::printable(tensor.name) + " has the extent " + std::to_string(tensor.ne[i]));
-  }
-  const auto type = in.number<int32_t>("a tensor type");
-  if (dtype_info(type) == nullptr)
-    in.fail("tensor " + utf8::printable(tensor.name) + " has the unknown type id " + std::to_string(type));
+  for (int i = 0; i < tensor.n_dims; ++i) tensor.ne[i] = in.number<int64_t>(what);
+  const auto type = in.number<int32_t>(what);
+  if (dtype_info(type) == nullptr) in.fail(what + " has the unknown type id " + std::to_string(type));
   tensor.type = static_cast<DType>(type);
-  tensor.offset = in.number<uint64_t>("a tensor offset");
+  tensor.offset = in.number<uint64_t>(what);
   tensor.bytes = checked_bytes(in, tensor);
   return tensor;
 }
@@ -201,8 +199,8 @@ void File::parse() {
   const int64_t tensors = read_count(in, "tensors", kMinTensorBytes), keys = read_count(in, "keys", kMinKeyBytes);
   parse_keys(in, keys);
   if (integer("split.count").value_or(1) > 1) {
-    throw model_error(path_ + ": is one part of a split model (split.count " + std::to_string(*integer("split.count")) +
-                      "); join the parts with llama-gguf-split --merge");
+    throw model_error(path_ + ": key split.count is " + std::to_string(*integer("split.count")) +
+                      ", the file is one part of a model; join the parts with llama-gguf-split --merge");
   }
   parse_tensors(in, tensors);
   place_tensors(in);
@@ -211,9 +209,9 @@ void File::parse() {
 void File::parse_keys(Reader& in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     std::string key(in.string("a key"));
-    if (key.empty()) in.fail("has an empty key");
+    if (key.empty()) in.fail("key " + std::to_string(i) + " of " + std::to_string(count) + " is empty");
     if (!values_.emplace(key, read_value(in, key)).second) {
-      in.fail("has the key " + utf8::printable(key) + " twice");
+      in.fail(called("has key", key) + " twice");
     }
     key_order_.push_back(std::move(key));
   }
@@ -223,7 +221,7 @@ void File::parse_tensors(Reader& in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     tensors_.push_back(read_tensor(in));
     if (!tensor_index_.emplace(tensors_.back().name, tensors_.size() - 1).second) {
-      in.fail("has the tensor " + utf8::printable(tensors_.back().name) + " twice");
+      in.fail(called("has tensor", tensors_.back().name) + " twice");
     }
   }
 }
@@ -234,7 +232,7 @@ uint64_t File::alignment(const Reader& in) const {
   if (value->is_array || value->type != ValueType::u32) wrong_type(path_, "general.alignment", *value, "a u32");
   const auto alignment = load<uint32_t>(value->data);
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > kMaxAlignment) {
-    in.fail("has the alignment " + std::to_string(alignment) + ", a power of two up to 2^24 is possible");
+    in.fail("key general.alignment is " + std::to_string(alignment) + ", a power of two up to 2^24 is possible");
   }
   return alignment;
 }
@@ -245,17 +243,26 @@ void File::place_tensors(const Reader& in) {
   data_start_ = padded(in.position(), step);
   uint64_t expected = 0;
   for (Tensor& tensor : tensors_) {
-    const std::string name = "tensor " + utf8::printable(tensor.name);
+    const std::string name = called("tensor", tensor.name);
     if (tensor.offset != expected) {
       in.fail(name + " has the offset " + std::to_string(tensor.offset) + ", " + std::to_string(expected) + " is due");
     }
-    if (tensor.bytes > UINT64_MAX - step - expected) in.fail(name + " has a size that overflows");
+    if (tensor.bytes > UINT64_MAX - step - expected) {
+      in.fail(name + " has " + std::to_string(tensor.bytes) + " bytes, with those before it more than can be counted");
+    }
     expected += padded(tensor.bytes, step);
     if (data_start_ > size_ || tensor.offset + tensor.bytes > size_ - data_start_) {
-      in.fail(name + " ends beyond the file's " + std::to_string(size_) + " bytes; the download is incomplete");
+      in.fail(name + " of " + std::to_string(tensor.bytes) + " bytes ends beyond the file's " + std::to_string(size_) +
+              " bytes; the download is incomplete");
     }
     tensor.offset += data_start_;
   }
+}
+
+std::string Tensor::shape() const {
+  std::string out = "[";
+  for (int i = 0; i < n_dims; ++i) out += (i ? ", " : "") + std::to_string(ne[i]);
+  return out + "]";
 }
 
 const Value* File::find(std::string_view key) const {
@@ -291,12 +298,14 @@ std::optional<int64_t> File::integer(std::string_view key) const {
         return load<int64_t>(value->data);
       case ValueType::u64:
         if (load<uint64_t>(value->data) <= INT64_MAX) return load<int64_t>(value->data);
-        break;
+        throw model_error(path_ + ": key " + utf8::printable(key) + " is " +
+                          std::to_string(load<uint64_t>(value->data)) +
+                          ", an integer below 2^63 is needed; convert the model again");
       default:
         break;
     }
   }
-  wrong_type(path_, key, *value, "an integer below 2^63");
+  wrong_type(path_, key, *value, "an integer");
 }
 
 std::optional<double> File::real(std::string_view key) const {

@@ -39,6 +39,7 @@ struct Tensor {
   uint64_t bytes;
   size_t row_bytes() const { return dtype_row_bytes(type, ne[0]); }
   int64_t rows() const { return ne[1] * ne[2] * ne[3]; }
+  std::string shape() const;  // "[1024, 8192]"
 };
 
 class File {

@@ -47,16 +47,6 @@ void pack_floats(const Crew& crew, const Input& x, Packed& packed) {
   });
 }
 
-// A row's scale and what its values are multiplied by. Rows that are all but zero are zeros; one that is not finite has
-// no scale, so that its outputs are not finite either.
-float scale_of(const Backend& backend, const float* x, int k, float& inverse) {
-  constexpr float kTop = 32767.0f, kLeast = 0x1p-110f;
-  const float largest = backend.largest(x, k);
-  inverse = largest >= kLeast && std::isfinite(largest) ? kTop / largest : 0.0f;
-  if (!std::isfinite(largest)) return std::numeric_limits<float>::quiet_NaN();
-  return largest >= kLeast ? largest / kTop : 0.0f;
-}
-
 void pack_integers(const Crew& crew, const Input& x, bool sums, Packed& packed) {
   const int mr = crew.backend.mr16;
   const size_t size = offset(mr, x.m, 0, x.k, 0);
@@ -151,6 +141,14 @@ void multiply_chunk(const Backend& backend, const Packed& packed, int m, const C
 }
 
 }  // namespace
+
+float scale_of(const Backend& backend, const float* x, int k, float& inverse) {
+  constexpr float kTop = 32767.0f, kLeast = 0x1p-110f;
+  const float largest = backend.largest(x, k);
+  inverse = largest >= kLeast && std::isfinite(largest) ? kTop / largest : 0.0f;
+  if (!std::isfinite(largest)) return std::numeric_limits<float>::quiet_NaN();
+  return largest >= kLeast ? largest / kTop : 0.0f;
+}
 
 size_t Packed::bytes() const {
   return sizeof(float) * (floats.capacity() + sums.capacity() + scales.capacity()) +

@@ -57,6 +57,10 @@ struct Packed {
   size_t bytes() const;
 };
 
+// The scale of a row of 16-bit integers, and what its values are multiplied by to become them. A row that is all but zero
+// is zeros; one that is not finite has the scale NaN, so that its outputs are not finite either.
+float scale_of(const Backend& backend, const float* x, int k, float& inverse);
+
 // Rows x (m, k), ldx apart.
 struct Input {
   const float* x;

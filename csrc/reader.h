@@ -24,7 +24,7 @@ class Reader {
                       "); the file is damaged or not a GGUF model: fetch it again");
   }
 
-  void skip(uint64_t bytes, const char* what) {
+  void skip(uint64_t bytes, std::string_view what) {
     if (bytes > left()) {
       fail(std::string(what) + " needs " + std::to_string(bytes) + " bytes, " + std::to_string(left()) + " are left");
     }
@@ -32,7 +32,7 @@ class Reader {
   }
 
   template <class T>
-  T number(const char* what) {
+  T number(std::string_view what) {
     T value;
     const uint8_t* from = here();
     skip(sizeof value, what);
@@ -40,7 +40,7 @@ class Reader {
     return value;
   }
 
-  std::string_view string(const char* what) {
+  std::string_view string(std::string_view what) {
     const auto length = number<uint64_t>(what);
     if (length > uint64_t{1} << 30) fail(std::string(what) + " has a length of " + std::to_string(length));
     const auto* from = reinterpret_cast<const char*>(here());

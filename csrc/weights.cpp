@@ -1,9 +1,13 @@
 #include "weights.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
+#include <cstdio>
+#include <set>
 
 #include "error.h"
+#include "utf8.h"
 
 namespace bankml {
 
@@ -24,28 +28,30 @@ int required(const gguf::File& file, const std::string& key, int64_t most) {
   return static_cast<int>(*value);
 }
 
-Pooling read_pooling(const gguf::File& file, const std::string& key) {
+void warn_if_absent(const gguf::File& file, const std::string& key, const char* assumed, Model& model) {
+  if (file.find(key) == nullptr) model.warnings.push_back(key + " is absent: " + assumed + " is assumed");
+}
+
+Pooling read_pooling(const gguf::File& file, Model& model) {
+  const std::string key = "bert.pooling_type";
+  warn_if_absent(file, key, "0 (none), a vector a token,", model);
   const int64_t id = file.integer(key).value_or(0);
   if (id == 4)
     throw model_error(of(file, key) + " is 4 (rank): bankml embeds and does not rerank; use an embedding model");
   if (id < 0 || id > 4)
-    throw model_error(of(file, key) + " is " + std::to_string(id) + ", 0 (none) to 3 (last) is known");
+    throw model_error(of(file, key) + " is " + std::to_string(id) + ", 0 (none) to 3 (last) is possible");
   return static_cast<Pooling>(id);
 }
 
 float read_epsilon(const gguf::File& file, const std::string& key) {
   const auto value = file.real(key);
   if (!value) throw model_error(of(file, key) + " is missing; convert the model again");
-  if (!std::isfinite(*value) || *value <= 0 || *value > 1) {
-    throw model_error(of(file, key) + " is " + std::to_string(*value) + ", a small positive number is needed");
+  if (!(*value >= FLT_MIN && *value <= 1)) {  // a smaller one is 0 where denormals are flushed
+    char shown[32];
+    std::snprintf(shown, sizeof shown, "%g", *value);
+    throw model_error(of(file, key) + " is " + shown + ", 1.2e-38 to 1 is possible; convert the model again");
   }
   return static_cast<float>(*value);
-}
-
-std::string shape_of(const gguf::Tensor& tensor) {
-  std::string out = "[";
-  for (int i = 0; i < tensor.n_dims; ++i) out += (i ? ", " : "") + std::to_string(tensor.ne[i]);
-  return out + "]";
 }
 
 const gguf::Tensor& tensor(const gguf::File& file, const std::string& name) {
@@ -58,32 +64,56 @@ const gguf::Tensor& tensor(const gguf::File& file, const std::string& name) {
   return *found;
 }
 
+// The table is the limit, whatever the file claims: a position beyond it has no row.
+int read_context_length(const gguf::File& file) {
+  const int claimed = required(file, "bert.context_length", INT32_MAX);
+  const int64_t rows = std::min<int64_t>(tensor(file, "position_embd.weight").rows(), kMaxExtent);
+  const int length = std::min(claimed, static_cast<int>(rows));
+  if (length >= 2) return length;
+  throw model_error(file.path() + ": key bert.context_length is " + std::to_string(claimed) +
+                    ", tensor position_embd.weight has " + std::to_string(rows) + " rows; 2 are needed at least");
+}
+
+// Row 0 of the table is all that is used, so its height matters to nobody but those who ask for the count.
+void check_type_count(const gguf::File& file, Model& model) {
+  const gguf::Tensor* table = file.find_tensor("token_types.weight");
+  if (table == nullptr) {
+    model.warnings.push_back("token_types.weight is absent: no token type is added");
+    return;
+  }
+  const std::string key = "tokenizer.ggml.token_type_count", rows = std::to_string(table->rows());
+  warn_if_absent(file, key, (rows + ", the rows of token_types.weight,").c_str(), model);
+  if (file.integer(key).value_or(table->rows()) == table->rows()) return;
+  throw model_error(of(file, key) + " is " + std::to_string(*file.integer(key)) + ", tensor token_types.weight has " +
+                    rows + " rows; convert the model again");
+}
+
 // A tensor of exactly `inputs` × `outputs`, whose rows stay in the file.
 Matrix matrix(const gguf::File& file, const std::string& name, int64_t inputs, int64_t outputs) {
   const gguf::Tensor& t = tensor(file, name);
-  if (t.ne[0] != inputs || t.rows() != outputs) {
-    throw model_error(file.path() + ": tensor " + name + " has the shape " + shape_of(t) + ", [" +
-                      std::to_string(inputs) + ", " + std::to_string(outputs) + "] is due");
+  if (t.ne[0] == inputs && t.rows() == outputs) {
+    return {t.type, file.data(t), static_cast<int>(outputs), static_cast<int>(inputs)};
   }
-  return {t.type, file.data(t), static_cast<int>(outputs), static_cast<int>(inputs)};
+  const std::string rows = outputs == 1 ? "" : ", " + std::to_string(outputs);
+  throw model_error(file.path() + ": tensor " + name + " has the shape " + t.shape() + ", [" + std::to_string(inputs) +
+                    rows + "] is due; convert the model again");
 }
 
-// The first `count` values of the first row, as floats; copied by pread and checked.
-std::vector<float> vector(const gguf::File& file, const std::string& name, int64_t count) {
-  const gguf::Tensor& t = tensor(file, name);
-  if (t.ne[0] != count) {
-    throw model_error(file.path() + ": tensor " + name + " has the shape " + shape_of(t) + ", [" +
-                      std::to_string(count) + "] is due");
-  }
-  if (t.rows() < 1) throw model_error(file.path() + ": tensor " + name + " is empty");
+// A tensor's first row as floats; copied by pread and checked.
+std::vector<float> first_row(const gguf::File& file, const gguf::Tensor& t) {
   std::vector<uint8_t> blocks(t.row_bytes());
   file.read(t.offset, blocks.size(), blocks.data());
-  if (!info(t.type).finite(blocks.data(), count)) {
-    throw model_error(file.path() + ": tensor " + name + " holds a value that is not finite; fetch the model again");
+  if (!info(t.type).finite(blocks.data(), t.ne[0])) {
+    throw model_error(file.path() + ": tensor " + t.name + " holds a value that is not finite; fetch the model again");
   }
-  std::vector<float> out(count);
-  info(t.type).widen(blocks.data(), out.data(), count);
+  std::vector<float> out(t.ne[0]);
+  info(t.type).widen(blocks.data(), out.data(), t.ne[0]);
   return out;
+}
+
+std::vector<float> vector(const gguf::File& file, const std::string& name, int64_t count) {
+  matrix(file, name, count, 1);
+  return first_row(file, tensor(file, name));
 }
 
 Norm norm(const gguf::File& file, const std::string& name, int hidden) {
@@ -138,14 +168,50 @@ Table table(const gguf::File& file, const std::string& name, int hidden) {
   return {matrix(file, name, hidden, rows), name};
 }
 
+// "Sentence A", row 0 of a table of any height; a file without the table adds nothing, as in llama.cpp.
+std::vector<float> type_row(const gguf::File& file, int hidden) {
+  const gguf::Tensor* t = file.find_tensor("token_types.weight");
+  if (t == nullptr) return std::vector<float>(hidden);
+  matrix(file, t->name, hidden, t->rows());
+  return first_row(file, *t);
+}
+
+// Names of the tensors that the graph reads.
+std::set<std::string> names_read(const gguf::File& file, int layers) {
+  std::set<std::string> names = {"token_embd.weight", "position_embd.weight", "token_types.weight",
+                                 "token_embd_norm.weight", "token_embd_norm.bias"};
+  for (int i = 0; i < layers; ++i) {
+    const std::string prefix = "blk." + std::to_string(i) + ".";
+    std::vector<std::string> modules = {"attn_output", "attn_output_norm", "ffn_up", "ffn_down", "layer_output_norm"};
+    const bool fused = file.find_tensor(prefix + "attn_qkv.weight") != nullptr;
+    for (const char* name : {"attn_q", "attn_k", "attn_v"}) modules.emplace_back(fused ? "attn_qkv" : name);
+    for (const std::string& module : modules)
+      names.merge(std::set{prefix + module + ".weight", prefix + module + ".bias"});
+  }
+  return names;
+}
+
+// A tensor that is left out would have changed every vector.
+void refuse_other_tensors(const gguf::File& file, int layers) {
+  const std::set<std::string> names = names_read(file, layers);
+  for (const gguf::Tensor& t : file.tensors()) {
+    if (names.count(t.name)) continue;
+    const bool head = t.name.starts_with("cls.");
+    throw model_error(file.path() + ": tensor " + utf8::printable(t.name) + " of shape " + t.shape() +
+                      (head ? " is a reranker's head; use an embedding model, bankml does not rerank"
+                            : " is no part of the encoder that bankml runs, and without it the vectors would be "
+                              "wrong; use another model"));
+  }
+}
+
 }  // namespace
 
 Model read_model(const gguf::File& file) {
   Model model;
   model.arch = file.string("general.architecture").value_or("");
   if (model.arch != "bert") {
-    throw model_error(file.path() + ": architecture '" + model.arch +
-                      "' is not supported; bankml runs 'bert' (BERT and XLM-R encoders)");
+    throw model_error(of(file, "general.architecture") + " is '" + utf8::printable(model.arch) +
+                      "', which bankml does not run; it runs 'bert' (BERT and XLM-R encoders)");
   }
   model.name = file.string("general.name").value_or("");
   model.layers = required(file, "bert.block_count", kMaxLayers);
@@ -157,17 +223,13 @@ Model read_model(const gguf::File& file) {
                       ", which does not divide the hidden size " + std::to_string(model.hidden));
   }
   model.epsilon = read_epsilon(file, "bert.attention.layer_norm_epsilon");
-  model.pooling = read_pooling(file, "bert.pooling_type");
+  model.pooling = read_pooling(file, model);
+  warn_if_absent(file, "bert.attention.causal", "false", model);
   if (file.boolean("bert.attention.causal").value_or(false)) {
     throw model_error(of(file, "bert.attention.causal") + " is true; bankml runs encoders, which see the whole text");
   }
-  // The table is the limit, whatever the file claims: a position beyond it has no row.
-  const int64_t positions = std::min<int64_t>(tensor(file, "position_embd.weight").rows(), kMaxExtent);
-  model.context_length = std::min(required(file, "bert.context_length", INT32_MAX), static_cast<int>(positions));
-  if (model.context_length < 2) {
-    throw model_error(file.path() + ": tensor position_embd.weight has " + std::to_string(positions) +
-                      " rows, 2 are needed at least");
-  }
+  model.context_length = read_context_length(file);
+  check_type_count(file, model);
   return model;
 }
 
@@ -177,8 +239,8 @@ void RowReader::add(const Table& table, int64_t row, float* out) {
   values_.resize(rows.k);
   file_.read(file_.offset_of(rows.data) + blocks_.size() * row, blocks_.size(), blocks_.data());
   if (!info(rows.type).finite(blocks_.data(), rows.k)) {
-    throw model_error(file_.path() + ": row " + std::to_string(row) + " of tensor " + table.name +
-                      " holds a value that is not finite; fetch the model again");
+    throw Error(ErrorKind::not_finite, file_.path() + ": row " + std::to_string(row) + " of tensor " + table.name +
+                                           " holds a value that is not finite; fetch the model again");
   }
   info(rows.type).widen(blocks_.data(), values_.data(), rows.k);
   for (int i = 0; i < rows.k; ++i) out[i] += values_[i];
@@ -188,10 +250,11 @@ Weights::Weights(const gguf::File& source, const Model& model)
     : file(source),
       token_table(table(source, "token_embd.weight", model.hidden)),
       position_table(table(source, "position_embd.weight", model.hidden)),
-      type_row(vector(source, "token_types.weight", model.hidden)),
+      type_row(bankml::type_row(source, model.hidden)),
       embedding_norm(norm(source, "token_embd_norm", model.hidden)),
       layers(model.layers) {
   for (int i = 0; i < model.layers; ++i) read_layer(source, model, i, layers[i]);
+  refuse_other_tensors(source, model.layers);
 }
 
 }  // namespace bankml

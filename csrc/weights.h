@@ -36,7 +36,7 @@ struct Table {
 class RowReader {
  public:
   explicit RowReader(const gguf::File& file) : file_(file) {}
-  // out (hidden) += row `row`; a model_error when it holds a value that is not finite.
+  // out (hidden) += row `row`; an error when it holds a value that is not finite.
   void add(const Table& table, int64_t row, float* out);
 
  private:

@@ -10,7 +10,7 @@ from bankml import models
 from oracle import report
 from oracle.report import Row
 
-PARTS = ("tokens", "builtin", "tiny", "full", "published", "faults")
+PARTS = ("tokens", "builtin", "tiny", "converted", "full", "published", "faults")
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def _parts(minilm: Path, e5: Path) -> dict[str, Callable[[], list[Row]]]:
-    from oracle import tokens, vectors
+    from oracle import converted, tokens, vectors
 
     return {
         "tokens": lambda: tokens.compare(minilm, e5),
@@ -42,6 +42,7 @@ def _parts(minilm: Path, e5: Path) -> dict[str, Callable[[], list[Row]]]:
             *vectors.builtin("multilingual-e5-small, Q4_0", e5),
         ],
         "tiny": vectors.tiny,
+        "converted": converted.compare,
         "faults": lambda: vectors.faults(minilm, e5),
         "full": vectors.full,
     }

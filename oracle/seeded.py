@@ -109,7 +109,7 @@ def make(
         matrices=dtype,
     )
     name = f"seeded-{shape.layers}x{shape.hidden}-{words.kind}-{dtype}-{pooling}".lower()
-    write(path, Origin(name), bert, words.add, list(_tensors(shape, words.size, dtype, seed, types or {})))
+    write(path, Origin(name), bert, words.add, list(tensors(shape, words.size, dtype, seed, types)))
     return path
 
 
@@ -125,7 +125,11 @@ def token_ids(vocabulary: Vocabulary, lengths: Sequence[int], seed: int = 0) -> 
     return texts
 
 
-def _tensors(shape: Shape, entries: int, dtype: DType, seed: int, types: Mapping[str, DType]) -> Iterator[Tensor]:
+def tensors(
+    shape: Shape, entries: int, dtype: DType, seed: int, types: Mapping[str, DType] | None = None
+) -> Iterator[Tensor]:
+    """Every tensor of the shape, by ggml's names; `types` as in `tiny`."""
+    types = types or {}
     hidden, ffn = shape.hidden, shape.ffn
     yield _matrix("token_embd", (entries, hidden), 1.0, types.get("token_embd", dtype), seed)
     yield _matrix("position_embd", (shape.positions, hidden), POSITION, "F32", seed)

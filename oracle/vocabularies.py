@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bankml.models.hugging_face import _add_wordpiece
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
+from bankml.models.wordpiece import CONTROL, WordPiece, add_wordpiece
+from bankml.models.wordpiece import SPECIAL as BERT_SPECIAL
 from bankml.models.xlm_roberta import NORMAL, SPECIAL, UNUSED, UNUSED_SCORE, Unigram, read_unigram
 from oracle import cache
 
@@ -64,6 +65,7 @@ def small_wordpiece() -> Vocabulary:
 
 def wordpiece(tokens: list[str]) -> Vocabulary:
     """A vocabulary as a vocab.txt lists it."""
+    types = [CONTROL if token in BERT_SPECIAL else NORMAL for token in tokens]
     first = 1 + max(tokens.index(token) for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
     return Vocabulary(
         "wordpiece",
@@ -71,7 +73,7 @@ def wordpiece(tokens: list[str]) -> Vocabulary:
         tokens.index("[CLS]"),
         tokens.index("[SEP]"),
         first,
-        lambda writer: _add_wordpiece(tokens, True, writer),
+        lambda writer: add_wordpiece(WordPiece(tokens, types), writer),
     )
 
 

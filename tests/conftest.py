@@ -1,17 +1,32 @@
 """Real models, downloaded once and kept between runs; everything else that a test touches lies in its own folder."""
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from gguf import GGUFReader
 
-from bankml import models
+from bankml import Encoder, models
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
 from bankml.settings import Settings
-from oracle import seeded
+from oracle import folders, seeded
+from oracle.texts import HARD
+from tests import hub as stub
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
-VARIABLES = ("BANKML_HOME", "OLLAMA_MODELS", "MINDX_EMBED_MODEL", "RAGE_PATH")
+os.environ["HF_TOKEN_PATH"] = os.devnull  # read when huggingface-hub is imported: no test sends the user's token
+VARIABLES = (
+    "HF_ENDPOINT",
+    "HF_TOKEN",
+    "HUGGING_FACE_HUB_TOKEN",
+    "HF_HUB_OFFLINE",
+    "BANKML_HOME",
+    "OLLAMA_MODELS",
+    "MINDX_EMBED_MODEL",
+    "RAGE_PATH",
+)
 
 
 @pytest.fixture(scope="session")
@@ -30,6 +45,22 @@ def minilm(models_home: Path) -> Path:
 def e5(models_home: Path) -> Path:
     """multilingual-e5-small as GGUF: Unigram, Q4_0, 384 dimensions, mean pooling."""
     return _pulled(models_home, MULTILINGUAL_E5_SMALL.name)
+
+
+@pytest.fixture(scope="session")
+def minilm_folder(models_home: Path) -> Path:
+    """all-MiniLM-L6-v2 as sentence-transformers stores it, whole."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKML_HOME", str(models_home))
+        return folders.minilm()
+
+
+@pytest.fixture(scope="session")
+def xlmr_folder(models_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two layers of XLM-RoBERTa with seeded F32 weights and its real tokenizer.json, CLS pooling, licence MIT."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BANKML_HOME", str(models_home))
+        return folders.xlm_roberta(tmp_path_factory.mktemp("folders") / "xlm-roberta", hidden=64, dtype="F32")
 
 
 @pytest.fixture(autouse=True)
@@ -53,12 +84,59 @@ def stocked_home(minilm: Path, e5: Path) -> Path:
 
 
 @pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[stub.Hub]:
+    """A hub of the test's own, which HF_ENDPOINT names."""
+    with stub.running() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        yield hub
+
+
+@pytest.fixture(scope="session")
+def seeded_gguf(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A small real model of 2.9 MB: large enough to be interrupted on its way."""
+    return seeded.tiny(tmp_path_factory.mktemp("seeded") / "seeded.gguf", hidden=256, ffn=512).read_bytes()
+
+
+@pytest.fixture
 def unsaid(tmp_path: Path) -> Path:
     """A small model without the key tokenizer.ggml.token_type."""
     path = seeded.tiny(tmp_path / "unsaid.gguf")
     key = b"tokenizer.ggml.token_type"
     path.write_bytes(path.read_bytes().replace(key + b"\x09", b"tokenizer.ggml.token_typo\x09"))
     return path
+
+
+@pytest.fixture(scope="session")
+def odd_texts() -> list[str]:
+    """Empty ones, blank ones, NUL, all controls, lone surrogates, and what else is hard to tokenize."""
+    controls = "".join(map(chr, (*range(32), *range(0x7F, 0xA0))))
+    blanks = [" ", "\t", "\n", "\r\n", " \t\n\r\v\f ", "\u00a0\u2003\u3000", " " * 5000]
+    surrogates = ["\ud800", "\udfff", "a\udc80b", "\ud83d \ude00", "\ude00\ud83d", "\ud83d\ud83d\ude00", "\udcff" * 600]
+    return [*HARD, controls, f"a{controls}b", *controls, *blanks, "\0", "\0\0", "a\0b", *surrogates]
+
+
+@pytest.fixture(scope="session")
+def long_positions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model of XLM-R's kind with room for 8,192 tokens."""
+    return seeded.tiny(tmp_path_factory.mktemp("long") / "long.gguf", vocabulary="unigram", positions=8192)
+
+
+@pytest.fixture(scope="session")
+def overflowing() -> Callable[..., Path]:
+    """Makes a small model in which the first word of a text has a row whose sum is above all of f32."""
+
+    def make(path: Path, text: str, pooling: seeded.Pooling = "mean") -> Path:
+        seeded.tiny(path, dtype="F32", pooling=pooling)
+        with Encoder(path) as encoder:
+            token, dims = encoder.tokenize(text)[1], encoder.dims
+        table = next(tensor for tensor in GGUFReader(path).tensors if tensor.name == "token_embd.weight")
+        with path.open("r+b") as file:
+            file.seek(int(table.data_offset) + 4 * dims * token)
+            file.write(np.full(dims, 3e38, np.float32).tobytes())
+        return path
+
+    return make
 
 
 def _pulled(home: Path, name: str) -> Path:

@@ -68,13 +68,84 @@ def test_a_lone_str_is_refused(encoder):
 
 
 def test_a_text_that_is_no_str_is_named(encoder):
-    with pytest.raises(bankml.InputError, match=r"text 1 is of type int"):
+    with pytest.raises(bankml.InputError, match=r"text 1 is of type int") as error:
         encoder.encode(["one", 2])
+    assert error.value.index == 1
+    assert pickle.loads(pickle.dumps(error.value)).index == 1
 
 
-def test_a_lone_surrogate_is_the_replacement_character(encoder):
-    assert encoder.encode(["a \ud800 b"]).tobytes() == encoder.encode(["a \ufffd b"]).tobytes()
-    assert encoder.tokenize("a \udcff b") == encoder.tokenize("a \ufffd b")
+def test_an_error_about_one_text_says_which(encoder):
+    with pytest.raises(TooLongError) as error:
+        encoder.encode([*["short"] * 900, LONG], truncate=False)
+    assert error.value.index == 900
+    with pytest.raises(bankml.InputError) as error:
+        encoder.encode_ids([[101, 102], [101, 10**6, 102]])
+    assert error.value.index == 1
+    with pytest.raises(bankml.InputError) as error:
+        encoder.encode("no list")
+    assert error.value.index is None
+
+
+@pytest.fixture(scope="module", params=["minilm", "e5"])
+def either(request):
+    """WordPiece and Unigram."""
+    with Encoder(request.getfixturevalue(request.param)) as encoder:
+        yield encoder
+
+
+def test_odd_texts_have_vectors_alone_and_together(either, odd_texts):
+    together = either.encode(odd_texts)
+    assert np.isfinite(together).all()
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+    assert np.concatenate([either.encode([text]) for text in odd_texts]).tobytes() == together.tobytes()
+
+
+def test_a_text_of_nothing_is_its_special_tokens(either):
+    opening, closing = either.tokenize("")
+    expected = either.encode_ids([[opening, closing]]).tobytes()
+    for text in ("", " ", "\t\n\r ", "\u3000\u00a0", " " * 5000):
+        assert either.encode([text]).tobytes() == expected
+
+
+def test_a_nul_or_a_control_ends_no_text(either):
+    expected = either.tokenize("one two three")
+    assert either.tokenize("one \0 two three")[-3:] == expected[-3:]  # an unknown character to XLM-R, nothing to BERT
+    for control in "\1\x1f\x7f":
+        assert either.tokenize(f"one {control}two three") == expected
+
+
+def test_a_lone_surrogate_is_the_replacement_character(either):
+    for text in ("a \ud800 b", "\udfff", "\ud83d\ud83d\ude00", "\ude00\ud83d", "x\udc80"):
+        # A high and a low one beside each other are two in a str, not one character.
+        replaced = "".join("\ufffd" if 0xD800 <= ord(character) < 0xE000 else character for character in text)
+        assert either.tokenize(text) == either.tokenize(replaced)
+        assert either.encode([text]).tobytes() == either.encode([replaced]).tobytes()
+
+
+@pytest.mark.parametrize("unit", ["word ", "天", "\0", "\ud800", " "])
+def test_twenty_megabytes(either, unit):
+    text = unit * (20_000_000 // len(unit.encode("utf-8", "surrogatepass")))
+    whole, cut = either.encode_full([text, "one"]), either.encode_full([text[:10_000], "one"])
+    assert whole.tokens.tolist() == cut.tokens.tolist()
+    assert whole.vectors.tobytes() == cut.vectors.tobytes()
+    assert bool(whole.truncated[0]) == (whole.tokens[0] == either.context_length)
+
+
+def test_a_text_of_8192_tokens_among_short_ones(long_positions, odd_texts):
+    with Encoder(long_positions) as encoder:
+        words = [piece for piece in (encoder.piece(k).decode("utf-8", "replace") for k in range(4, 300)) if piece]
+        text = "".join(words * 60)
+        ids = encoder.tokenize(text)
+        assert len(ids) > 8192
+        while len(ids := encoder.tokenize(text)) > 8192:
+            text = text[: -max(1, (len(ids) - 8192) // 4)]
+        short = ["one", *odd_texts, "two"]
+        texts = [*short[:5], text, *short[5:], text]
+        encoded = encoder.encode_full(texts, truncate=False)
+        assert encoded.tokens[5] == encoded.tokens[-1] == len(ids)
+        assert len(ids) in range(8180, 8193)
+        assert encoder.encode([text]).tobytes() == encoded.vectors[5].tobytes() == encoded.vectors[-1].tobytes()
+        assert encoder.encode(short).tobytes() == np.delete(encoded.vectors, [5, len(texts) - 1], 0).tobytes()
 
 
 def test_not_normalized_points_the_same_way(encoder):
@@ -182,6 +253,8 @@ def test_bge_m3_has_1024_dimensions_and_nothing_else_is_held_to_that(tmp_path: P
     path = seeded.tiny(tmp_path / "model.gguf", pooling="cls")
     with pytest.raises(ModelError, match=r"bge-m3:latest has 64 dimensions, bge-m3 has 1024"):
         chosen(Choice("bge-m3:latest", "ollama", path, "as asked"))
+    with pytest.raises(ModelError, match=r"bge-m3 has 64 dimensions, bge-m3 has 1024"):
+        chosen(Choice("bge-m3", "hub", path, "as asked"))
     assert chosen(Choice("mxbai-embed-large:latest", "ollama", path, "as asked")).dims == 64
 
 

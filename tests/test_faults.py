@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
-from bankml import Encoder, InputError, ModelError
+from bankml import Encoder, InputError, ModelError, NotFiniteError
 from bankml._engine import Engine
 from bankml.errors import CancelledError
 from oracle import seeded
@@ -43,8 +44,9 @@ def model(tmp_path: Path) -> Path:
 def test_a_layer_weight_that_is_not_finite_is_named_at_first_use(model: Path, tensor: str, half: bytes) -> None:
     encoder = Encoder(corrupted(model, tensor, half, at=128))
     for _ in range(2):
-        with pytest.raises(ModelError, match=tensor):
+        with pytest.raises(NotFiniteError, match=tensor) as error:
             encoder.encode([TEXT])
+        assert error.value.index is None
 
 
 # Where a block's floats stand: scales, minima or the value itself.
@@ -88,8 +90,9 @@ def test_a_table_row_that_is_not_finite_is_named_when_gathered(model: Path) -> N
     row = 2 * encoder.dims
     corrupted(model, "token_embd.weight", b"\x00\x7c", at=ids[1] * row)
     encoder = Encoder(model)
-    with pytest.raises(ModelError, match=rf"row {ids[1]} of tensor token_embd\.weight"):
-        encoder.encode([TEXT])
+    with pytest.raises(NotFiniteError, match=rf"row {ids[1]} of tensor token_embd\.weight") as error:
+        encoder.encode(["", "", TEXT])
+    assert error.value.index == 2
     assert np.isfinite(encoder.encode([""])).all()  # the bad text does not poison the next one
 
 
@@ -102,8 +105,22 @@ def test_a_norm_that_is_not_finite_is_an_error_at_load(model: Path) -> None:
 def test_overflow_is_an_error_never_an_answer(tmp_path: Path) -> None:
     path = seeded.tiny(tmp_path / "model.gguf", dtype="F32", pooling="mean")
     corrupted(path, "blk.1.layer_output_norm.weight", np.full(64, 3e38, np.float32).tobytes())
-    with pytest.raises(ModelError, match="too large"):
+    with pytest.raises(NotFiniteError, match="too large"):
         Encoder(path).encode([TEXT])
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "none"])
+def test_the_text_that_overflows_is_named_and_spoils_no_other(
+    tmp_path: Path, overflowing: Callable[..., Path], pooling: seeded.Pooling
+) -> None:
+    encoder = Encoder(overflowing(tmp_path / "model.gguf", TEXT, pooling))
+    good = [f"text {k}" for k in range(700)]  # several passes
+    before = encoder.encode(good)
+    for place in (0, 3, 699, 700):
+        with pytest.raises(NotFiniteError) as error:
+            encoder.encode([*good[:place], TEXT, *good[place:]])
+        assert error.value.index == place
+    assert encoder.encode(good).tobytes() == before.tobytes()
 
 
 def test_verify_reads_every_weight(model: Path) -> None:

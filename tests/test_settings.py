@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import platformdirs
@@ -5,7 +6,7 @@ import pytest
 
 from bankml.durations import FOREVER
 from bankml.errors import InputError
-from bankml.settings import Settings
+from bankml.settings import NAMES, PREFIX, Settings, strangers
 
 SECOND = 10**9
 
@@ -24,6 +25,21 @@ def test_defaults() -> None:
 def test_what_nothing_reads_stops_nothing() -> None:
     foreign = {"BANKML_OLLAMA": "nowhere", "BANKML_EMBED_NEED_GB": "much", "BANKML_EMBED_KEEP_ALIVE": "m"}
     assert Settings.read(foreign | {"RAGE_PATH": "~nobody-of-this-name/x"}) == Settings.read({})
+
+
+def test_every_name_is_known() -> None:
+    sources = "".join(path.read_text() for path in (Path(__file__).parents[1] / "bankml").rglob("*.py"))
+    assert set(re.findall(r"BANKML_[A-Z_]+\b", sources)) <= {PREFIX, *(PREFIX + name for name in NAMES)}
+
+
+def test_a_name_that_is_none_is_told_with_the_nearest() -> None:
+    environ = {"BANKML_THREAD": "2", "BANKML_KEEPALIVE": "5m", "bankml_home": "/x", "BANKML_XYZZY": "", "PATH": "/bin"}
+    assert strangers(environ | {PREFIX + name: "1" for name in NAMES}) == [
+        "BANKML_KEEPALIVE is no setting: did you mean BANKML_KEEP_ALIVE?",
+        "BANKML_THREAD is no setting: did you mean BANKML_THREADS?",
+        "BANKML_XYZZY is no setting: nothing reads it",
+        "bankml_home is no setting: did you mean BANKML_HOME?",
+    ]
 
 
 def test_an_empty_variable_counts_as_unset() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import bankml
-from bankml.cli import embed, files, serve, tokenize
+from bankml.cli import convert, embed, files, serve, tokenize
 from bankml.cli.output import abandon_output, note, write_json
 from bankml.errors import Error
 
@@ -21,7 +21,16 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (serve.serve, embed.embed, tokenize.tokenize, files.models, files.info, files.pull, files.verify):
+for command in (
+    serve.serve,
+    embed.embed,
+    tokenize.tokenize,
+    files.models,
+    files.info,
+    files.pull,
+    convert.convert,
+    files.verify,
+):
     app.command()(command)
 
 

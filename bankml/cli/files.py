@@ -1,14 +1,21 @@
 """`bankml models`, `info`, `pull`, `verify`: the model files themselves."""
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bankml.cli.model import choose
-from bankml.cli.output import AsJson, table, write_json
+from bankml.cli.output import AsJson, note, table, write_json
 from bankml.errors import ModelError
 
-Name = Annotated[str, typer.Argument(help="A GGUF file, a built-in or an Ollama name.", show_default=False)]
+if TYPE_CHECKING:
+    from bankml.models import Choice
+
+Name = Annotated[
+    str, typer.Argument(help="A GGUF file, a built-in, hf:owner/repo/file.gguf or an Ollama name.", show_default=False)
+]
 
 
 def models(json: AsJson = False) -> None:
@@ -32,7 +39,7 @@ def models(json: AsJson = False) -> None:
     if json:
         write_json({"models": rows})
     else:
-        shown = ("name", "kind", "present", "size", "dims", "context_length", "licence")
+        shown = ("name", "kind", "present", "size", "dims", "context_length", "pooling", "licence")
         table(shown, [[_human(row, name) for name in shown] for row in rows])
 
 
@@ -51,6 +58,7 @@ def info(name: Name, json: AsJson = False) -> None:
         "path": str(choice.path),
         "size": entry.size,
         "licence": str(choice.licence),
+        **_origin(choice),
         **{key: entry.details[key] for key in ("family", "parameter_size", "quantization_level")},
         "tensors": len(entry.tensors),
         "metadata": entry.metadata,
@@ -64,10 +72,15 @@ def info(name: Name, json: AsJson = False) -> None:
 
 
 def pull(name: Name, json: AsJson = False) -> None:
-    """Download a built-in and convert it once; a model that is here already is left as it is."""
-    choice = choose(name)
+    """Download a built-in, or a file of a hub, once; a model that is here already is left as it is."""
+    from bankml.models import fetch
+
+    with _notes_told():
+        choice, fetched = fetch(name)
+    note(f"model {choice.name}: {choice.reason}" if fetched else f"{choice.name} is here already: {choice.path}")
     if json:
-        write_json({"name": choice.name, "path": str(choice.path), "size": choice.path.stat().st_size})
+        size = choice.path.stat().st_size
+        write_json({"name": choice.name, "path": str(choice.path), "size": size, "fetched": fetched})
     else:
         print(choice.path)
 
@@ -96,6 +109,23 @@ def verify(name: Name, json: AsJson = False) -> None:
     else:
         for key, value in facts.items():
             print(f"{key.replace('_', ' '):<20} {'none stated' if value is None else value}")
+
+
+@contextmanager
+def _notes_told() -> Iterator[None]:
+    """An interrupted pull says what it left."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        for sentence in getattr(interrupt, "__notes__", ()):
+            note(sentence)
+        raise
+
+
+def _origin(choice: "Choice") -> dict[str, Any]:
+    if choice.hub is None:
+        return {}
+    return {"source": str(choice.hub.name), "commit": choice.hub.commit, "sha256": choice.hub.sha256}
 
 
 def _human(row: dict[str, Any], name: str) -> str:

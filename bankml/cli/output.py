@@ -17,7 +17,13 @@ PATIENCE = 2  # seconds without a sign of life
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; an error too, as one object on stdout.")]
 Model = Annotated[
-    str | None, typer.Option("--model", "-m", help="A GGUF file, a built-in or an Ollama name.", show_default=False)
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        help="A GGUF file, a built-in, hf:owner/repo/file.gguf or an Ollama name.",
+        show_default=False,
+    ),
 ]
 
 

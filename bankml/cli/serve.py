@@ -1,12 +1,13 @@
 """`bankml serve`."""
 
+import os
 from typing import Annotated
 
 import typer
 
 from bankml.cli.model import choose
-from bankml.cli.output import AsJson, Model, write_json
-from bankml.settings import Settings
+from bankml.cli.output import AsJson, Model, note, write_json
+from bankml.settings import Settings, strangers
 
 
 def serve(
@@ -25,6 +26,8 @@ def serve(
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve import server
 
+    for sentence in strangers(os.environ):
+        note(sentence)
     server.check(Settings.read())
     with server.listen(host, port) as listener:  # before the model, which may have to be pulled
         choice = choose(model)

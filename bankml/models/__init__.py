@@ -1,33 +1,109 @@
-"""Where a model comes from: built-ins, Ollama's store on disk, files. Importing this loads nothing heavy."""
+"""Where a model comes from: built-ins, a hub, Ollama's store on disk, files. Importing this loads nothing heavy."""
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from bankml.models import builtin
+from bankml.errors import InputError, ModelError
+from bankml.models import builtin, hub_name, hub_store
 from bankml.models.catalogue import entries as list_models
 from bankml.models.description import Description
+from bankml.models.hub_name import HubName
 from bankml.models.names import Choice, choose, find
+from bankml.models.presets import Pinned
 from bankml.models.progress import Progress, shown
 from bankml.settings import Settings
 
-__all__ = ["Choice", "Description", "choose", "find", "list_models", "pull", "resolve"]
+if TYPE_CHECKING:
+    from bankml.models.conversion import Converted
+
+__all__ = ["Choice", "Description", "choose", "convert", "fetch", "find", "list_models", "pull", "resolve"]
 
 
 def resolve(name: str | os.PathLike[str] | None = None, progress: Progress | None = None) -> Choice:
     """The model that `name` means (None: the default one), with its file on this machine: a missing built-in is pulled.
 
-    Raises ModelError when there is none, with what would work. `progress` as in `pull`.
+    Raises ModelError when there is none, with what would work; a model of a hub comes by `pull` alone. `progress` as
+    in `pull`.
     """
     choice = choose(name)
     if choice.preset and not choice.present:
         with shown(progress) as show:
             builtin.make(choice.preset, Settings.read(), show)
+    elif not choice.present:
+        raise _absent(choice)
     return choice
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
-    """The GGUF file of `name`, downloaded and converted first when it is a built-in that is missing.
+    """The GGUF file of `name`, downloaded first when it is missing: a built-in, hf:owner/repo/file.gguf or bge-m3.
 
     `progress(what, done, total)` hears of bytes; None draws a bar on stderr if that is a terminal. Raises ModelError.
     """
-    return resolve(name, progress).path
+    return fetch(name, progress)[0].path
+
+
+def fetch(name: str, progress: Progress | None = None) -> tuple[Choice, bool]:
+    """As `pull`: the model, and whether it had to be fetched."""
+    if (source := _source(name)) is None:
+        had = choose(name).present
+        return resolve(name, progress), not had
+    from bankml.models.download import download
+
+    with shown(progress) as show:
+        model = download(*source, Settings.read(), show)
+    return choose(name if source[1] else str(model.name)), True
+
+
+def convert(
+    folder: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    type: Literal["f32", "f16", "q8_0"] = "f16",
+    pooling: Literal["mean", "cls", "last"] | None = None,
+    overwrite: bool = False,
+    name: str = "",
+    url: str = "",
+    organization: str = "",
+    progress: Progress | None = None,
+) -> "Converted":
+    """Writes the BERT or XLM-RoBERTa encoder in a Hugging Face folder as the GGUF file `target`.
+
+    `target` must end in .gguf. `type` is that of the matrices; `pooling` answers where the folder records none. `name`
+    (else the folder's), `url` and `organization` are stored in the file, and the licence that README.md states.
+    `progress` as in `pull`. Raises ModelError when the folder cannot be converted, `target` cannot be written, or it is
+    there and `overwrite` is False; nothing is left behind then. Raises InputError for an option that is not one.
+    """
+    from bankml.models import conversion
+
+    with shown(progress) as show:
+        return conversion.convert(
+            Path(folder),
+            Path(target),
+            type=type,
+            pooling=pooling,
+            overwrite=overwrite,
+            name=name,
+            url=url,
+            organization=organization,
+            progress=show,
+        )
+
+
+def _source(name: str) -> tuple[HubName, Pinned | None] | None:
+    """Where on a hub the file of `name` is to be fetched from; None for one that is here, or comes another way."""
+    if isinstance(name, str) and name.startswith(hub_name.PREFIX):
+        try:
+            wanted = HubName.parse(name)
+        except InputError as error:
+            raise ModelError(str(error)) from None
+        return None if hub_store.find(wanted, Settings.read()) else (wanted, None)
+    choice = choose(name)
+    return None if choice.present or choice.pinned is None else (HubName.parse(choice.pinned.source), choice.pinned)
+
+
+def _absent(choice: Choice) -> ModelError:
+    remedy = f"run `bankml pull {choice.name}`"
+    if choice.pinned:
+        remedy += f" ({choice.pinned.size / 1e6:,.0f} MB) or `ollama pull {choice.name}`"
+    return ModelError(f"{choice.name} is not on this machine: {remedy}, or name another model (`bankml models`)")

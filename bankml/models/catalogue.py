@@ -1,9 +1,9 @@
-"""Every model that can be used here: built-ins, files in bankml's folder, embedding models of Ollama."""
+"""Every model that can be used here: built-ins, what was pulled from a hub, bankml's own files, Ollama's encoders."""
 
 from bankml.errors import Error
-from bankml.models import builtin, ollama_store, presets
+from bankml.models import builtin, hub_store, ollama_store, presets
 from bankml.models.description import Description, describe
-from bankml.models.names import Choice
+from bankml.models.names import Choice, pinned_choice
 from bankml.models.presets import Preset
 from bankml.settings import Settings
 
@@ -14,10 +14,14 @@ def entries(settings: Settings | None = None) -> list[Description]:
 
 
 def choices(settings: Settings | None = None) -> list[Choice]:
-    """Built-ins first (pulled or not), then bankml's own files, then Ollama's embedding models that are whole."""
+    """Built-ins first (pulled or not), a hub's models, bankml's own files, Ollama's embedding models that are whole.
+
+    bge-m3 is listed before it is pulled too, unless Ollama's store has it.
+    """
     settings = settings or Settings.read()
     built_in = [_built_in(preset, settings) for preset in presets.PRESETS]
-    return [*built_in, *_files(settings), *_stored(settings)]
+    stored = _stored(settings)
+    return [*built_in, *_pulled(settings, stored), *_files(settings), *stored]
 
 
 def _described(choice: Choice) -> Description:
@@ -29,6 +33,17 @@ def _described(choice: Choice) -> Description:
 
 def _built_in(preset: Preset, settings: Settings) -> Choice:
     return Choice(preset.name, "builtin", builtin.path(preset, settings), "a built-in", preset=preset)
+
+
+def _pulled(settings: Settings, stored: list[Choice]) -> list[Choice]:
+    known = pinned_choice(presets.BGE_M3, settings, lambda kind: kind)
+    others = [
+        Choice(str(model.name), "hub", model.path, "a model pulled from a hub", hub=model)
+        for model in hub_store.models(settings)
+        if not (known.present and model.path == known.path)
+    ]
+    offered = known.present or not any(presets.pinned(choice.name) for choice in stored)
+    return [known, *others] if offered else others
 
 
 def _files(settings: Settings) -> list[Choice]:

@@ -54,14 +54,16 @@ class Description:
     @property
     def namespace(self) -> str:
         """Who published it; `library` for what came without one."""
+        if self.choice.hub and not self.choice.pinned:
+            return self.choice.hub.name.owner
         return self.choice.ollama.name.namespace if self.choice.ollama else "library"
 
     @property
     def size(self) -> int:
-        """Bytes of the weights; of a built-in that was not pulled, what they will be; 0 when unknown."""
+        """Bytes of the weights; of a model that was not pulled, what they will be; 0 when unknown."""
         if self.header:
             return self.header.size
-        return self.choice.preset.size if self.choice.preset else 0
+        return self.choice.known.size if self.choice.known else 0
 
     @property
     def modified(self) -> float:
@@ -111,20 +113,26 @@ class Description:
     @property
     def dims(self) -> int:
         """Length of its vectors; 0 when the file does not say."""
-        return self.choice.preset.dims if self.choice.preset else self._number("embedding_length")
+        return self.choice.known.dims if self.choice.known else self._number("embedding_length")
 
     @property
     def context_length(self) -> int:
         """Tokens that it can read; 0 when the file does not say."""
-        return self.choice.preset.context_length if self.choice.preset else self._number("context_length")
+        return self.choice.known.context_length if self.choice.known else self._number("context_length")
 
     @property
     def pooling(self) -> str:
         """ "mean", "cls", "last" or "none"; "" when the file does not say."""
-        if self.choice.preset:
-            return self.choice.preset.pooling
+        if self.choice.known:
+            return self.choice.known.pooling
         number = self.metadata.get(f"{self.family}.pooling_type")
         return POOLINGS[number] if isinstance(number, int) and 0 <= number < len(POOLINGS) else ""
+
+    @property
+    def quantization(self) -> str:
+        """Of most weights, as Ollama spells it: "F16", "Q4_K_M"; "unknown" when the file does not say."""
+        number = self.metadata.get("general.file_type")
+        return FILE_TYPES.get(number, "unknown") if isinstance(number, int) else "unknown"
 
     @property
     def details(self) -> dict[str, Any]:
@@ -135,7 +143,7 @@ class Description:
             "family": self.family,
             "families": [self.family],
             "parameter_size": human_count(self.parameter_count),
-            "quantization_level": FILE_TYPES.get(self.metadata.get("general.file_type", -1), "unknown"),
+            "quantization_level": self.quantization,
             "context_length": self.context_length,
             "embedding_length": self.dims,
         }

@@ -26,12 +26,17 @@ def sha256(path: str | os.PathLike[str], progress: Progress = silent) -> str:
     return _known(place, _stamp(place)) or fresh_sha256(place, progress)
 
 
-def fresh_sha256(path: str | os.PathLike[str], progress: Progress = silent) -> str:
-    """As `sha256`, read whatever is remembered: a bit that rotted on the disk changes neither size nor time."""
+def fresh_sha256(
+    path: str | os.PathLike[str], progress: Progress = silent, known_as: str | os.PathLike[str] | None = None
+) -> str:
+    """As `sha256`, read whatever is remembered: a bit that rotted on the disk changes neither size nor time.
+
+    It is remembered for `known_as`, the name that the file gets next; None: for `path`.
+    """
     place = Path(path).resolve()
     stamp = _stamp(place)
     found = _computed(place, stamp, progress)
-    _remember(_cache(), str(place), [*stamp, found])
+    _remember(_cache(), str(Path(known_as).resolve() if known_as else place), [*stamp, found])
     return found
 
 

@@ -1,7 +1,7 @@
 """Writes a `bert` encoder as a GGUF file that llama.cpp, Ollama and bankml load. Same input, same bytes."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,6 +66,10 @@ class Bert:
     matrices: str
 
 
+Loaded = NDArray[Any] | Iterator[NDArray[Any]]
+"""A tensor's array, whole or in runs of its rows."""
+
+
 @dataclass(frozen=True)
 class Tensor:
     """A tensor to write. `shape` is the stored array's, outputs first; of Q4_0 the bytes: (outputs, inputs/32·18)."""
@@ -73,7 +77,7 @@ class Tensor:
     name: str
     type: str
     shape: tuple[int, ...]
-    load: Callable[[], NDArray[Any]]
+    load: Callable[[], Loaded]
 
     @property
     def bytes(self) -> int:
@@ -89,7 +93,7 @@ def write(
     tensors: Sequence[Tensor],
     progress: Progress = silent,
 ) -> None:
-    """Writes the file, one tensor in memory at a time. `tokenizer` adds the `tokenizer.ggml.*` keys."""
+    """Writes the file, one tensor or run of rows in memory at a time. `tokenizer` adds the `tokenizer.ggml` keys."""
     from gguf import GGUFWriter
 
     writer = GGUFWriter(path, "bert")
@@ -140,22 +144,37 @@ def _announce(writer: "GGUFWriter", tensor: Tensor) -> None:
 
 
 def _write_data(writer: "GGUFWriter", what: str, tensors: Sequence[Tensor], progress: Progress) -> None:
-    total, done = sum(tensor.bytes for tensor in tensors), 0
+    assert writer.fout is not None
+    file, total, done = writer.fout[0], sum(tensor.bytes for tensor in tensors), 0
     for tensor in tensors:
-        writer.write_tensor_data(_stored(tensor))
-        done += tensor.bytes
-        progress(f"converting {what}", done, total)
+        writer.write_padding(file, file.tell())
+        for run in _stored(tensor):
+            file.write(run.reshape(-1).view(np.uint8).data)
+            done += run.nbytes
+            progress(f"converting {what}", done, total)
+    writer.write_padding(file, file.tell())
 
 
-def _stored(tensor: Tensor) -> NDArray[Any]:
-    array = np.asarray(tensor.load())
-    if array.shape != tensor.shape:
-        raise ModelError(
-            f"{tensor.name} has shape {array.shape}, not {tensor.shape}: the weights do not fit their config"
-        )
+def _stored(tensor: Tensor) -> Iterator[NDArray[Any]]:
+    loaded, rows = tensor.load(), 0
+    for run in loaded if isinstance(loaded, Iterator) else iter([loaded]):
+        array = np.asarray(run)
+        rows += len(array)
+        if array.shape[1:] != tensor.shape[1:] or rows > tensor.shape[0]:
+            raise _misfit(tensor, (rows, *array.shape[1:]))
+        yield _encoded(tensor, array)
+    if rows != tensor.shape[0]:
+        raise _misfit(tensor, (rows, *tensor.shape[1:]))
+
+
+def _encoded(tensor: Tensor, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            array = array.astype(item_type(tensor.type))
+            array = array.astype(item_type(tensor.type), copy=False)
         if not np.isfinite(array).all():
             raise ModelError(f"{tensor.name} has a value that {tensor.type} cannot hold: the weights are damaged")
     return np.ascontiguousarray(array)
+
+
+def _misfit(tensor: Tensor, shape: tuple[int, ...]) -> ModelError:
+    return ModelError(f"{tensor.name} has shape {shape}, not {tensor.shape}: the weights do not fit their config")

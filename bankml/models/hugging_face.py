@@ -1,23 +1,28 @@
-"""A Hugging Face folder of a BERT with a WordPiece vocabulary (MiniLM, bge-*-en, arctic-embed 1) → GGUF in F16."""
+"""A Hugging Face folder of a BERT or XLM-RoBERTa encoder (MiniLM, bge, e5, arctic-embed, bge-m3) → GGUF."""
 
-import json
-from collections.abc import Iterator
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from bankml.errors import ModelError
+from bankml.models import bert_config, sentence_modules, tokenizer_json
+from bankml.models.bert_config import BertConfig
+from bankml.models.checkpoint import Checkpoint
 from bankml.models.gguf_writer import Bert, Origin, Tensor, write
 from bankml.models.progress import Progress, silent
-from bankml.models.safetensors import Safetensors
+from bankml.models.wordpiece import add_wordpiece, read_wordpiece
+from bankml.models.xlm_roberta import add_unigram, unigram
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
-LAYERS_MAX = 512  # llama.cpp's own limit
 TABLES = {
     "token_embd.weight": "embeddings.word_embeddings.weight",
     "position_embd.weight": "embeddings.position_embeddings.weight",
@@ -35,132 +40,180 @@ MODULES = {
     "ffn_down": "output.dense",
     "layer_output_norm": "output.LayerNorm",
 }
-SPECIAL = {
-    "[PAD]": "padding",
-    "[UNK]": "unknown",
-    "[CLS]": "cls",
-    "[SEP]": "seperator",
-    "[MASK]": "mask",
-}  # ggml's spelling
-NORMAL, CONTROL = 1, 3
+OLD = {"weight": "gamma", "bias": "beta"}  # a LayerNorm's parts in the first BERTs
+PREFIXES = ("", "bert.", "roberta.")
+# Buffers, and heads that no embedding comes from.
+UNUSED = re.compile(r"embeddings\.(position_ids|token_type_ids)|pooler\..*|cls\..*|lm_head\..*")
+BLOCK, BLOCK_BYTES = 32, 34  # Q8_0
+# Numbers from here on become infinite: F16 rounds 65,520 up; Q8_0 keeps a 127th of a block's largest as F16.
+LIMITS = {"F32": math.inf, "F16": 65_520.0, "Q8_0": 127 * 65_520.0}
+LISTED = 3  # names in an error message
 
 
-def convert(folder: Path, path: Path, origin: Origin, progress: Progress = silent) -> None:
-    """Writes `folder` as the GGUF file `path`: matrices F16, norms, biases, positions and types F32.
+@dataclass(frozen=True)
+class Source:
+    """A folder that was read and found right; only the weights' values are unread. `notes` are sentences to tell."""
 
-    Raises ModelError when the folder is not a BERT with a WordPiece vocabulary, or is damaged.
+    bert: Bert
+    tokenizer: Callable[["GGUFWriter"], None]
+    tensors: list[Tensor]
+    notes: tuple[str, ...]
+
+
+def convert(
+    folder: Path,
+    path: Path,
+    origin: Origin,
+    progress: Progress = silent,
+    matrices: str = "F16",
+    pooling: str | None = None,
+) -> None:
+    """Writes `folder` as the GGUF file `path`: matrices as asked, norms, biases, positions and types F32.
+
+    Raises ModelError as `opened` does, and for a weight that is not finite or that its type cannot hold.
     """
-    config = _object(folder / "config.json")
-    if config.get("model_type") != "bert":
-        raise ModelError(
-            f"{folder / 'config.json'} says model_type {config.get('model_type')!r}: only 'bert' can be converted; "
-            "take a GGUF file of this model"
-        )
-    bert = _bert(folder, config)
-    vocabulary = _vocabulary(folder / "vocab.txt", _count(folder, config, "vocab_size"))
-    with Safetensors(folder / "model.safetensors") as weights:
-        tensors = list(_tensors(weights, bert.layers))
-        write(path, origin, bert, partial(_add_wordpiece, vocabulary, _lowercase(folder)), tensors, progress)
+    with opened(folder, matrices, pooling) as source:
+        write(path, origin, source.bert, source.tokenizer, source.tensors, progress)
 
 
-def _bert(folder: Path, config: dict[str, Any]) -> Bert:
-    if config.get("hidden_act", "gelu") != "gelu":
-        raise ModelError(f"{folder / 'config.json'} says hidden_act {config['hidden_act']!r}: only 'gelu' is known")
-    layers = _count(folder, config, "num_hidden_layers")
-    if layers > LAYERS_MAX:
+@contextmanager
+def opened(folder: Path, matrices: str = "F16", pooling: str | None = None) -> Iterator[Source]:
+    """Everything about `folder` but the values of its weights. `matrices` is F32, F16 or Q8_0.
+
+    `pooling` is needed where the folder does not record one. Raises ModelError when the folder is not of an encoder
+    that can be converted, does not fit its config, or is damaged.
+    """
+    modules = sentence_modules.read(folder)
+    config = bert_config.read(modules.transformer / "config.json")
+    with Checkpoint(modules.transformer) as weights:
+        names = _Names(weights)
+        tensors = [_tensor(names, *planned, matrices) for planned in _planned(config)]
+        names.check_rest()
+        bert = _bert(config, matrices, _pooling(folder, modules.pooling, pooling))
+        notes = (*modules.notes, *_fallen_back(tensors, matrices))
+        yield Source(bert, _tokenizer(modules.transformer, config.vocabulary_rows), tensors, notes)
+
+
+def recorded_pooling(folder: Path) -> str | None:
+    """ "mean", "cls" or "last" as the folder records it; None where it does not. Raises ModelError for another one."""
+    return sentence_modules.read(folder).pooling
+
+
+def _pooling(folder: Path, recorded: str | None, asked: str | None) -> str:
+    if recorded is None and asked is None:
         raise ModelError(
-            f"{folder / 'config.json'} says num_hidden_layers {layers}: at most {LAYERS_MAX} can be loaded"
+            f"{folder} does not say how token vectors become one (it has no modules.json with a pooling and no "
+            "1_Pooling/config.json): see the model's card and give --pooling mean, cls or last"
         )
+    if recorded and asked and recorded != asked:
+        raise ModelError(f"{folder} records the pooling {recorded}, and {asked} was asked for: leave --pooling out")
+    return recorded or asked or ""
+
+
+def _bert(config: BertConfig, matrices: str, pooling: str) -> Bert:
     return Bert(
-        layers=layers,
-        hidden=_count(folder, config, "hidden_size"),
-        ffn=_count(folder, config, "intermediate_size"),
-        heads=_count(folder, config, "num_attention_heads"),
-        context_length=_count(folder, config, "max_position_embeddings"),
-        epsilon=float(config.get("layer_norm_eps", 1e-12)),
-        pooling=_pooling(folder / "1_Pooling" / "config.json"),
-        type_rows=_count(folder, config, "type_vocab_size"),
-        matrices="F16",
+        layers=config.layers,
+        hidden=config.hidden,
+        ffn=config.ffn,
+        heads=config.heads,
+        context_length=config.context_length,
+        epsilon=config.epsilon,
+        pooling=pooling,
+        type_rows=config.type_rows,
+        matrices=matrices,
     )
 
 
-def _pooling(path: Path) -> str:
-    config = _object(path)
-    modes = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_lasttoken": "last"}
-    chosen = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
-    if len(chosen) != 1 or chosen[0] not in modes:
-        raise ModelError(f"{path} asks for the pooling {chosen}: only one of mean, cls and last token is known")
-    return modes[chosen[0]]
+def _tokenizer(folder: Path, rows: int) -> Callable[["GGUFWriter"], None]:
+    """tokenizer.json says which kind it is: BERT encoders with XLM-RoBERTa's vocabulary are common."""
+    path = folder / "tokenizer.json"
+    if path.exists() and (file := tokenizer_json.read(path)).kind != "WordPiece":
+        return partial(add_unigram, unigram(file, rows))
+    return partial(add_wordpiece, read_wordpiece(folder, rows))
 
 
-def _lowercase(folder: Path) -> bool:
-    path = folder / "tokenizer_config.json"
-    return bool(_object(path).get("do_lower_case", True)) if path.exists() else True
-
-
-def _tensors(weights: Safetensors, layers: int) -> Iterator[Tensor]:
-    prefix = "bert." if "bert.embeddings.LayerNorm.weight" in weights.entries else ""
+def _planned(config: BertConfig) -> Iterator[tuple[str, str, tuple[int, ...], int]]:
+    """Per tensor ggml's name, Hugging Face's, the shape that the config demands, and the first row that is kept."""
+    hidden, ffn = config.hidden, config.ffn
+    rows = {
+        "token_embd.weight": config.vocabulary_rows,
+        "position_embd.weight": config.position_rows,
+        "token_types.weight": config.type_rows,
+    }
     for name, source in TABLES.items():
-        yield _tensor(weights, name, prefix + source)
-    for layer in range(layers):
+        first = config.first_position if name == "position_embd.weight" else 0
+        yield name, source, (rows[name], hidden) if name in rows else (hidden,), first
+    for layer in range(config.layers):
         for name, module in MODULES.items():
-            for part in ("weight", "bias"):
-                yield _tensor(weights, f"blk.{layer}.{name}.{part}", f"{prefix}encoder.layer.{layer}.{module}.{part}")
+            outputs, inputs = {"ffn_up": (ffn, hidden), "ffn_down": (hidden, ffn)}.get(name, (hidden, hidden))
+            weight = (outputs,) if "norm" in name else (outputs, inputs)
+            for part, shape in (("weight", weight), ("bias", (outputs,))):
+                yield f"blk.{layer}.{name}.{part}", f"encoder.layer.{layer}.{module}.{part}", shape, 0
 
 
-def _tensor(weights: Safetensors, name: str, source: str) -> Tensor:
-    shape = weights.shape(source)
-    table = name in ("position_embd.weight", "token_types.weight")
-    return Tensor(name, "F16" if len(shape) == 2 and not table else "F32", shape, partial(_load, weights, source))
+class _Names:
+    """Which of the checkpoint's names were used."""
+
+    def __init__(self, weights: Checkpoint) -> None:
+        self.weights = weights
+        self._rest = set(weights.names)
+        first = TABLES["token_embd.weight"]
+        self.prefix = next((prefix for prefix in PREFIXES if prefix + first in self._rest), "")
+
+    def find(self, name: str) -> str:
+        """The checkpoint's own name: with a prefix, or with gamma and beta as the first BERTs called them."""
+        full = self.prefix + name
+        old = re.sub(r"LayerNorm\.(weight|bias)$", lambda part: f"LayerNorm.{OLD[part[1]]}", full)
+        found = old if full not in self._rest and old in self._rest else full
+        self._rest.discard(found)
+        return found
+
+    def check_rest(self) -> None:
+        """Raises ModelError when a tensor is left over whose work would be missing."""
+        rest = [name for name in sorted(self._rest) if not UNUSED.fullmatch(name.removeprefix(self.prefix))]
+        if rest:
+            raise ModelError(
+                f"{self.weights.folder} has {len(rest)} tensors that an encoder of its config does not use "
+                f"({', '.join(rest[:LISTED])}): their work would be missing in the file; take a GGUF file of this model"
+            )
 
 
-def _load(weights: Safetensors, source: str) -> NDArray[np.float32]:
-    return weights.floats(source)
+def _tensor(names: _Names, name: str, wanted: str, shape: tuple[int, ...], first: int, matrices: str) -> Tensor:
+    source = names.find(wanted)
+    if (found := names.weights.shape(source)) != shape:
+        raise ModelError(f"{names.weights.folder}: tensor {source!r} has shape {found}, its config says {shape}")
+    names.weights.check_float(source)
+    type = _type(name, shape, matrices)
+    row = (shape[1] // BLOCK * BLOCK_BYTES,) if type == "Q8_0" else shape[1:]
+    return Tensor(name, type, (shape[0] - first, *row), partial(_load, names.weights, source, first, type))
 
 
-def _vocabulary(path: Path, rows: int) -> list[str]:
-    try:
-        tokens = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} cannot be read as the vocabulary ({error}): fetch it again") from None
-    if len(tokens) != rows or len(set(tokens)) != rows:
-        raise ModelError(f"{path} has {len(set(tokens))} different tokens, the weights {rows} rows: fetch both again")
-    if missing := SPECIAL.keys() - set(tokens):
-        raise ModelError(f"{path} lacks {sorted(missing)}: it is not a WordPiece vocabulary")
-    return tokens
+def _type(name: str, shape: tuple[int, ...], matrices: str) -> str:
+    """As llama-quantize gives types: F16 for a matrix whose rows Q8_0's blocks do not fill."""
+    if len(shape) != 2 or name in ("position_embd.weight", "token_types.weight"):
+        return "F32"
+    return "F16" if matrices == "Q8_0" and shape[1] % BLOCK else matrices
 
 
-def _add_wordpiece(vocabulary: list[str], lowercase: bool, writer: "GGUFWriter") -> None:
-    writer.add_tokenizer_model("bert")
-    writer.add_tokenizer_pre("default")
-    writer.add_token_list([_stored_form(token) for token in vocabulary])
-    writer.add_token_types([CONTROL if token in SPECIAL else NORMAL for token in vocabulary])
-    for token, role in SPECIAL.items():
-        writer.add_uint32(f"tokenizer.ggml.{role}_token_id", vocabulary.index(token))
-    writer.add_uint32("tokenizer.ggml.bos_token_id", vocabulary.index("[CLS]"))
-    writer.add_uint32("tokenizer.ggml.eos_token_id", vocabulary.index("[SEP]"))
-    writer.add_bool("tokenizer.ggml.normalizer.lowercase", lowercase)
+def _fallen_back(tensors: list[Tensor], matrices: str) -> tuple[str, ...]:
+    count = sum(tensor.type == "F16" for tensor in tensors)
+    if matrices != "Q8_0" or not count:
+        return ()
+    return (f"{count} matrices are F16: their rows are no multiple of Q8_0's blocks of {BLOCK}",)
 
 
-def _stored_form(token: str) -> str:
-    """A word's start is marked in GGUF, in WordPiece its continuation is; bracketed tokens stay as they are."""
-    if token.startswith("[") and token.endswith("]"):
-        return token
-    return token[2:] if token.startswith("##") else "▁" + token
+def _load(weights: Checkpoint, source: str, first: int, type: str) -> Iterator[NDArray[Any]]:
+    from gguf import GGMLQuantizationType
+    from gguf.quants import quantize
 
-
-def _count(folder: Path, config: dict[str, Any], key: str) -> int:
-    value = config.get(key)
-    if type(value) is not int or not 0 < value < 1 << 31:
-        raise ModelError(f"{folder / 'config.json'} says {key} {value!r}: it must be a positive count")
-    return value
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path} cannot be read ({error}): the model's folder is incomplete") from None
-    if not isinstance(value, dict):
-        raise ModelError(f"{path} is not a JSON object: the model's folder is damaged")
-    return value
+    for run in weights.runs(source, first):
+        low, high = float(run.min()), float(run.max())  # not a number if any is
+        if not (math.isfinite(low) and math.isfinite(high)):
+            raise ModelError(
+                f"{weights.folder}: tensor {source!r} has a value that is not finite: fetch the weights again"
+            )
+        if (largest := max(-low, high)) >= LIMITS[type]:
+            raise ModelError(
+                f"{weights.folder}: tensor {source!r} has the value {largest:g}, too large for {type}: use --type f32"
+            )
+        yield quantize(run, GGMLQuantizationType.Q8_0) if type == "Q8_0" else run

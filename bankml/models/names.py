@@ -9,49 +9,63 @@ from pathlib import Path
 from typing import Literal
 
 from bankml.errors import Error, InputError, ModelError
-from bankml.models import builtin, header, ollama_store, presets
+from bankml.models import builtin, header, hub_name, hub_store, ollama_store, presets
+from bankml.models.hub_name import HubName
+from bankml.models.hub_store import HubModel
 from bankml.models.licence import UNKNOWN, Licence, classify
 from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
-from bankml.models.presets import Preset
+from bankml.models.presets import Pinned, Preset
 from bankml.settings import Settings
 
 Reason = Callable[[str], str]  # the kind of model → the sentence why it was taken
 
-BGE_M3 = "bge-m3"
 LISTED = 12  # names in an error message
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A model, where its file lies (or, for a built-in that was not pulled, will lie), and why it was chosen."""
+    """A model, where its file lies (or, for one that was not pulled, will lie), and why it was chosen."""
 
     name: str
-    kind: Literal["file", "builtin", "ollama"]
+    kind: Literal["file", "builtin", "hub", "ollama"]
     path: Path
     reason: str  # one sentence to show to people
     preset: Preset | None = None
     ollama: OllamaModel | None = None
+    hub: HubModel | None = None  # None for a hub's model that was not pulled
+    pinned: Pinned | None = None  # of a hub's model whose bytes are known
 
     @property
     def present(self) -> bool:
-        """False only for a built-in that must be pulled first."""
-        return self.preset is None or self.path.is_file()
+        """False only for a built-in or a hub's model that must be pulled first."""
+        return self.hub is not None if self.kind == "hub" else self.preset is None or self.path.is_file()
+
+    @property
+    def known(self) -> Preset | Pinned | None:
+        """What is known of it beforehand."""
+        return self.preset or self.pinned
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The other names it answers to."""
+        here = (str(self.hub.name),) if self.hub else ()
+        return (*(self.known.aliases if self.known else ()), *here)
 
     @cached_property
     def licence(self) -> Licence:
-        """From the built-in's record, Ollama's licence layers, or the file's `general.license`; unknown when unsaid."""
-        if self.preset:
-            return classify(self.preset.licence)
-        if self.ollama and self.ollama.licence != UNKNOWN:
-            return self.ollama.licence
-        return _stated_licence(self.path)
+        """As it is known, as Ollama's layers or the hub say, or the file's `general.license`; unknown when unsaid."""
+        if self.known:
+            return classify(self.known.licence)
+        stated = self.ollama.licence if self.ollama else classify(self.hub.licence) if self.hub else UNKNOWN
+        return stated if stated != UNKNOWN else _stated_licence(self.path)
 
 
 def choose(name: str | os.PathLike[str] | None = None, settings: Settings | None = None) -> Choice:
-    """The model that `name` means: an existing file, a built-in or its alias, a model of Ollama's store.
+    """The model that `name` means: an existing file, a built-in or its alias, a hub's file, a model of Ollama's store.
 
-    None: BANKML_EMBED_MODEL, else bge-m3 of Ollama's store, else all-minilm-l6-v2. Nothing is downloaded here.
+    bge-m3 is Ollama's, else the one pulled from a hub. None: BANKML_EMBED_MODEL, else bge-m3 if it is here, else
+    all-minilm-l6-v2. Nothing is downloaded here.
     Raises ModelError for a name that nothing on this machine answers to, with the names that would work.
     """
     settings = settings or Settings.read()
@@ -71,12 +85,14 @@ def _asked(kind: str) -> str:
 def _default(settings: Settings) -> Choice:
     if settings.embed_model:
         return _named(settings.embed_model, settings, lambda kind: f"{kind}, named by {settings.embed_model_variable}")
+    bge_m3 = presets.BGE_M3
     try:
-        if (model := ollama_store.find(BGE_M3, settings)) is not None:
-            return _stored(model, f"found in Ollama's store {model.root}; no model was named")
-        why = f"no model was named and Ollama's store has no {BGE_M3}"
+        choice = _pinned(bge_m3.name, bge_m3, settings, lambda kind: f"{kind}; no model was named")
+        if choice.present:
+            return choice
+        why = f"no model was named, and {bge_m3.name} is neither in Ollama's store nor pulled"
     except ModelError as error:
-        why = f"no model was named and {BGE_M3} cannot be used ({error})"
+        why = f"no model was named, and {bge_m3.name} cannot be used ({error})"
     return _built_in(presets.DEFAULT, settings, f"the built-in default: {why}")
 
 
@@ -93,12 +109,7 @@ def find(name: str, settings: Settings | None = None) -> Choice | None:
 
 
 def _named(name: str, settings: Settings, reason: Reason) -> Choice:
-    if name.startswith("hf:"):
-        raise ModelError(
-            f"{name!r}: models are not fetched from a hub yet; download the GGUF file and give its path, "
-            "or `ollama pull` the model and give its name there"
-        )
-    if "/" in name or name.lower().endswith(".gguf"):
+    if not name.startswith(hub_name.PREFIX) and ("/" in name or name.lower().endswith(".gguf")):
         # An alias or a name in Ollama may hold a slash too; what can only be a path is one that leads nowhere.
         only_path = name.startswith(("/", "./", "../", "~")) or name.lower().endswith(".gguf")
         if only_path or os.path.isfile(os.path.expanduser(name)):
@@ -106,9 +117,10 @@ def _named(name: str, settings: Settings, reason: Reason) -> Choice:
     try:
         choice = _known(name, settings, reason)
     except InputError as error:
-        raise ModelError(f"{error}; a file's name must end in .gguf or start with ./") from None
+        hint = "" if name.startswith(hub_name.PREFIX) else "; a file's name must end in .gguf or start with ./"
+        raise ModelError(f"{error}{hint}") from None
     if choice is None:
-        raise _unknown(name, settings)
+        raise _not_pulled(name, settings) if name.startswith(hub_name.PREFIX) else _unknown(name, settings)
     return choice
 
 
@@ -122,11 +134,50 @@ def _file(name: str, reason: Reason) -> Choice:
 def _known(name: str, settings: Settings, reason: Reason) -> Choice | None:
     if preset := presets.find(name):
         return _built_in(preset, settings, reason("a built-in"))
+    if name.startswith(hub_name.PREFIX):
+        return _of_hub(HubName.parse(name), settings, reason)
     wanted = OllamaName.parse(name)
     if (own := settings.models / f"{wanted.model}.gguf").is_file() and name == wanted.model:
         return Choice(name, "file", own, reason("a file in bankml's folder"))
+    if pinned := presets.pinned(name):
+        return _pinned(name, pinned, settings, reason)
+    return _of_ollama(name, settings, reason)
+
+
+def _of_hub(name: HubName, settings: Settings, reason: Reason) -> Choice | None:
+    """None for a repository of which no file that its name means is here."""
+    if model := hub_store.find(name, settings):
+        return Choice(str(model.name), "hub", model.path, reason("a model pulled from a hub"), hub=model)
+    if not name.file:
+        return None
+    return Choice(str(name), "hub", hub_store.place(name, settings), reason("a model of a hub"))
+
+
+def _pinned(name: str, pinned: Pinned, settings: Settings, reason: Reason) -> Choice:
+    """Ollama's model of this name, else the hub's: a damaged one of Ollama counts only where no other is here."""
+    pulled = pinned_choice(pinned, settings, reason)
+    try:
+        stored = _of_ollama(name, settings, reason) or _of_ollama(pinned.name, settings, reason)
+    except ModelError:
+        if not pulled.present:
+            raise
+        stored = None
+    return stored or pulled
+
+
+def pinned_choice(pinned: Pinned, settings: Settings, reason: Reason) -> Choice:
+    """The hub's model of these bytes, pulled or not."""
+    source = HubName.parse(pinned.source)
+    model = hub_store.find(source, settings)
+    if model and model.sha256 == pinned.gguf_sha256:
+        return Choice(pinned.name, "hub", model.path, reason("a model pulled from a hub"), hub=model, pinned=pinned)
+    return Choice(pinned.name, "hub", hub_store.place(source, settings), reason("a model of a hub"), pinned=pinned)
+
+
+def _of_ollama(name: str, settings: Settings, reason: Reason) -> Choice | None:
     if model := ollama_store.find(name, settings):
-        return _stored(model, reason(f"a model of Ollama's store {model.root}"))
+        reason_here = reason(f"a model of Ollama's store {model.root}")
+        return Choice(str(model.name), "ollama", model.gguf, reason_here, ollama=model)
     return None
 
 
@@ -134,10 +185,6 @@ def _built_in(preset: Preset, settings: Settings, reason: str) -> Choice:
     if not builtin.present(preset, settings):
         reason += f" (pulled once: {preset.download_bytes // 10**6} MB)"
     return Choice(preset.name, "builtin", builtin.path(preset, settings), reason, preset=preset)
-
-
-def _stored(model: OllamaModel, reason: str) -> Choice:
-    return Choice(str(model.name), "ollama", model.gguf, reason, ollama=model)
 
 
 def _stated_licence(path: Path) -> Licence:
@@ -150,12 +197,21 @@ def _stated_licence(path: Path) -> Licence:
 
 def _no_file(name: str, path: Path) -> ModelError:
     if os.path.isdir(path):
-        return ModelError(f"{name!r} is a folder: give the path of a GGUF file in it")
+        return ModelError(
+            f"{name!r} is a folder: give the path of a GGUF file in it, or make one with `bankml convert {name} -o …`"
+        )
     if os.path.exists(path):
         return ModelError(f"{name!r} is not a regular file, and a model is mapped into memory: copy it into one first")
     return ModelError(
         f"there is no file {name!r}: check the path, or give a built-in's name such as {presets.DEFAULT.name}"
     )
+
+
+def _not_pulled(name: str, settings: Settings) -> ModelError:
+    here = [str(model.name) for model in hub_store.files(HubName.parse(name), settings)]
+    if not here:
+        return ModelError(f"{name} is not on this machine: run `bankml pull {name}`")
+    return ModelError(f"{name} has {len(here)} files on this machine, name one: {', '.join(here[:LISTED])}")
 
 
 def _unknown(name: str, settings: Settings) -> ModelError:
@@ -167,5 +223,6 @@ def _unknown(name: str, settings: Settings) -> ModelError:
     sentences.append(f"built in: {', '.join(built_in)}")
     sentences.append(f"in Ollama's store: {', '.join(stored[:LISTED]) or 'no embedding model'}")
     sentences.extend(f"{root} may not be read by this user" for root in ollama_store.unreadable(settings))
-    sentences.append(f"or give the path of a GGUF file, or run `ollama pull {name}`")
+    hub = f" or `bankml pull hf:{name}`" if name.count("/") == 1 and ":" not in name else ""
+    sentences.append(f"or give the path of a GGUF file, or run `ollama pull {name}`{hub}")
     return ModelError("; ".join(sentences))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bankml.errors import ModelError
 
 MAX_HEADER = 100_000_000  # the format's own limit
+RUN = 4 << 20  # bytes read at a time where rows are wanted one after the other
 ITEM_BYTES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1,
     "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1,
@@ -58,14 +59,32 @@ class Safetensors:
 
     def floats(self, name: str) -> NDArray[np.float32]:
         """The tensor as float32: F32 and narrower exactly, F64 rounded."""
+        self.check_float(name)
         entry = self._entry(name)
-        raw = self._read(entry.offset, entry.size)
+        return self._decoded(entry, 0, entry.size).reshape(entry.shape)
+
+    def runs(self, name: str, first: int = 0) -> Iterator[NDArray[np.float32]]:
+        """The same, its rows from `first` on, as many at a time as fit RUN bytes, or one."""
+        self.check_float(name)
+        entry = self._entry(name)
+        rows, *row = entry.shape
+        row_bytes = entry.size // max(rows, 1)
+        step = max(1, RUN // max(row_bytes, 1))
+        for start in range(first, rows, step):
+            count = min(step, rows - start)
+            yield self._decoded(entry, start * row_bytes, count * row_bytes).reshape(count, *row)
+
+    def check_float(self, name: str) -> None:
+        """Raises ModelError when the tensor is of a type that cannot be read as float32."""
+        if (dtype := self._entry(name).dtype) not in (*FLOATS, "BF16"):
+            raise self._error(f"tensor {name!r} is {dtype}: only F64, F32, F16 and BF16 weights can be read")
+
+    def _decoded(self, entry: Entry, start: int, size: int) -> NDArray[np.float32]:
+        raw = self._read(entry.offset + start, size)
         if entry.dtype == "BF16":
-            wide = np.frombuffer(raw, "<u2").astype(np.uint32) << np.uint32(16)
-            return wide.view(np.float32).reshape(entry.shape)
-        if entry.dtype not in FLOATS:
-            raise self._error(f"tensor {name!r} is {entry.dtype}: only F64, F32, F16 and BF16 weights can be read")
-        return np.frombuffer(raw, FLOATS[entry.dtype]).astype(np.float32, copy=False).reshape(entry.shape)
+            return (np.frombuffer(raw, "<u2").astype(np.uint32) << np.uint32(16)).view(np.float32)
+        with np.errstate(over="ignore"):  # an F64 beyond float32 becomes infinite, which the caller refuses
+            return np.frombuffer(raw, FLOATS[entry.dtype]).astype(np.float32, copy=False)
 
     def _entry(self, name: str) -> Entry:
         if name not in self.entries:
@@ -118,7 +137,10 @@ class Safetensors:
     def _read(self, offset: int, size: int) -> bytes:
         pieces = []
         while size:
-            piece = os.pread(self._fd, min(size, 1 << 30), offset)
+            try:
+                piece = os.pread(self._fd, min(size, 1 << 30), offset)
+            except OSError as error:
+                raise self._error(f"it cannot be read ({error.strerror}): fetch the file again") from None
             if not piece:
                 raise self._error(f"it ends {size} bytes too early: fetch the file again")
             pieces.append(piece)

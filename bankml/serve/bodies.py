@@ -1,12 +1,13 @@
 """JSON in: a body of bounded size with a bounded number of texts, decoded into a typed struct or refused."""
 
 import json
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from bankml.serve.errors import CANCELED, RefusedError
+from bankml.serve.errors import CANCELED, INPUT_TYPE, RefusedError
+from bankml.serve.syntax import go_words
 from bankml.utf8 import whole
 
 T = TypeVar("T")
@@ -17,7 +18,10 @@ TOO_LARGE = "the request body is larger than 16 MiB; send fewer or shorter texts
 
 
 async def read(request: Request, kind: type[T]) -> T:
-    """The body as a `kind`. Raises RefusedError: 400 when it is missing, not JSON or of wrong types, 413 too large."""
+    """The body as a `kind`, whose fields are named in lower case; as in Go, keys have any case and the last one counts.
+
+    Raises RefusedError: 400 when it is missing, not JSON or of wrong types, 413 too large, 415 compressed.
+    """
     body = await _bytes(request)
     if not body.strip():
         raise RefusedError(400, "missing request body")
@@ -26,21 +30,33 @@ async def read(request: Request, kind: type[T]) -> T:
     except msgspec.ValidationError as error:
         raise RefusedError(400, f"invalid request: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise RefusedError(400, f"the request body is not valid JSON: {error}") from None
+        raise RefusedError(400, go_words(error, body)) from None
 
 
-def check_count(texts: list[str]) -> None:
-    """Raises RefusedError for more texts than one request may hold."""
+def listed(value: Any) -> list[str]:
+    """The texts of an `input`, which is one or a list of them.
+
+    Raises RefusedError with Ollama's words for anything else, and for more texts than one request may hold.
+    """
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list):
+        raise RefusedError(400, INPUT_TYPE)
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise RefusedError(400, INPUT_TYPE, index)
     if len(texts) > MAX_TEXTS:
         raise RefusedError(
             400,
             f"the request has {len(texts):,} texts, above the limit of {MAX_TEXTS:,}; send them in several requests",
         )
+    return texts
 
 
 async def _bytes(request: Request) -> bytes:
+    if (coding := request.headers.get("content-encoding", "")).lower() not in ("", "identity"):
+        raise RefusedError(415, f"the body has the Content-Encoding {coding!r}; send it uncompressed")
     announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > LIMIT:
+    if announced.isdecimal() and int(announced) > LIMIT:
         raise RefusedError(413, TOO_LARGE)
     body = bytearray()
     try:
@@ -55,14 +71,27 @@ async def _bytes(request: Request) -> bytes:
 
 def _decode(body: bytes, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(body, type=kind)
+        return _folded(body, kind)
     except msgspec.ValidationError:
         raise
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.json.decode(_whole_characters(body), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if not (characters := _whole_characters(body)):
+            raise error from None
+        return _folded(characters, kind)
 
 
-def _whole_characters(body: bytes) -> str:
-    """The same JSON with every lone surrogate and every invalid byte as U+FFFD, which is how Go reads them."""
-    value = json.loads(body.decode("utf-8", "replace"))
-    return str(whole(json.dumps(value, ensure_ascii=False)))
+def _folded(body: bytes, kind: type[T]) -> T:
+    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    return msgspec.json.decode(msgspec.json.encode({key.casefold(): raw for key, raw in fields.items()}), type=kind)
+
+
+def _whole_characters(body: bytes) -> bytes | None:
+    """The same JSON with every lone surrogate and every invalid byte as U+FFFD, which is how Go reads them.
+
+    None when it is no JSON.
+    """
+    try:
+        value = json.loads(body.decode("utf-8", "replace"))
+        return str(whole(json.dumps(value, ensure_ascii=False, allow_nan=False))).encode()
+    except ValueError:
+        return None

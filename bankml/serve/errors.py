@@ -4,25 +4,40 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from bankml.errors import BusyError, InputError
+from bankml.errors import BusyError, Error, InputError, NotFiniteError, TooLongError
 from bankml.serve.answers import Answer
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
 CANCELED = "request canceled"
+INPUT_TYPE = "invalid input type"
+NOT_FINITE = "embedding contains NaN or Inf values"
 TOO_LONG = "the input length exceeds the context length"
 
 
 class RefusedError(Exception):
-    """A request that is answered with `status` and one sentence."""
+    """A request that is answered with `status` and one sentence.
 
-    def __init__(self, status: int, message: str) -> None:
+    `index`: which of the inputs is to blame, counted from 0. `reason`: bankml's sentence, where `message` is Ollama's.
+    """
+
+    def __init__(self, status: int, message: str, index: int | None = None, reason: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.index = index
+        self.reason = reason
 
 
 def not_found(name: str) -> RefusedError:
     """Ollama's sentence for a model that is not on this machine."""
     return RefusedError(404, f"model '{name}' not found")
+
+
+def stopped(error: Error) -> RefusedError:
+    """The refusal of texts whose embedding had begun: as in Ollama, whatever stops it is a 400."""
+    for kind, words in ((TooLongError, TOO_LONG), (NotFiniteError, NOT_FINITE)):
+        if isinstance(error, kind):
+            return RefusedError(400, words, error.index, str(error))
+    return RefusedError(400, str(error), error.index)
 
 
 def refuse(request: Request, error: Exception) -> Response:
@@ -45,11 +60,12 @@ def _refusal(error: Exception) -> RefusedError:
 
 
 def _body(path: str, refusal: RefusedError) -> dict[str, object]:
-    message = str(refusal)
+    ours = {"index": refusal.index, "reason": refusal.reason}
+    more = {name: value for name, value in ours.items() if value is not None}
     if not path.startswith("/v1/"):
-        return {"error": message}
-    kinds = {400: "invalid_request_error", 404: "not_found_error"}
-    return {"error": {"message": message, "type": kinds.get(refusal.status, "api_error"), "param": None, "code": None}}
+        return {"error": str(refusal), **more}
+    kind = {400: "invalid_request_error", 404: "not_found_error"}.get(refusal.status, "api_error")
+    return {"error": {"message": str(refusal), "type": kind, "param": None, "code": None, **more}}
 
 
 def _unrouted(error: HTTPException) -> Response:

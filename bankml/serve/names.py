@@ -4,7 +4,8 @@ import asyncio
 
 from bankml import models
 from bankml.errors import InputError
-from bankml.models import Choice, presets
+from bankml.models import Choice, hub_name
+from bankml.models.hub_name import HubName
 from bankml.models.ollama_name import OllamaName
 from bankml.serve.errors import RefusedError, not_found
 
@@ -14,8 +15,7 @@ class Names:
 
     def __init__(self, served: Choice) -> None:
         self.served = served
-        preset = presets.find(served.name)
-        names = (served.name, served.path.stem, *(preset.aliases if preset else ()))
+        names = (served.name, served.path.stem, *served.aliases)
         self._served = {_key(name) for name in names}
         self._added: set[str] = set()
 
@@ -44,7 +44,7 @@ class Names:
 
 def _unknown(name: str) -> RefusedError:
     try:
-        OllamaName.parse(name)
+        HubName.parse(name) if name.startswith(hub_name.PREFIX) else OllamaName.parse(name)
     except InputError:
         return RefusedError(400, "invalid model name")
     return not_found(name)

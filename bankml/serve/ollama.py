@@ -1,8 +1,6 @@
 """Ollama's embedding routes: POST /api/embed and the older POST /api/embeddings."""
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import msgspec
@@ -11,27 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bankml.durations import keep_alive
-from bankml.encoder import Encoded, Encoder
-from bankml.errors import BusyError, Error, TooLongError
 from bankml.models import Choice
 from bankml.serve.answers import Answer, truncation_header
-from bankml.serve.bodies import check_count, read
-from bankml.serve.engines import Loaded
+from bankml.serve.bodies import listed, read
 from bankml.serve.errors import TOO_LONG, RefusedError
 from bankml.serve.state import state
 
 LEAST_TOKENS = 3  # one of the text between two special ones
 NOTHING_LEFT = "input after truncation exceeds maximum context length"
-
-
-@dataclass(frozen=True)
-class Options:
-    """Arguments of Encoder.encode_full."""
-
-    normalize: bool
-    truncate: bool
-    dimensions: int | None = None
-    max_tokens: int | None = None
 
 
 class EmbedRequest(msgspec.Struct):
@@ -66,13 +51,14 @@ async def embed(request: Request) -> Response:
         if not texts:
             return Answer({"model": body.model, "embeddings": []})
         _check_room(limit)
-        normalize, truncate = body.normalize is not False, body.truncate is not False
-        options = Options(normalize, truncate, body.dimensions, limit)
-        encoded = await _run(request, loaded, texts, options)
+        options = {"normalize": body.normalize is not False, "truncate": body.truncate is not False}
+        encoded = await state(request).encode(
+            request, loaded, texts, **options, dimensions=body.dimensions, max_tokens=limit
+        )
     content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
-    content |= _counts(started, ready, int(encoded.tokens.sum()))
+    content |= counts(started, ready, int(encoded.tokens.sum()))
     return Answer(content, headers=truncation_header(encoded.truncated))
 
 
@@ -85,8 +71,13 @@ async def embeddings(request: Request) -> Response:
         if not body.prompt:
             return Answer({"embedding": []})
         _check_room(limit)
-        options = Options(not legacy_is_raw(loaded.encoder.metadata), truncate=False, max_tokens=limit)
-        encoded = await _run(request, loaded, [body.prompt], options, too_long=500)
+        options = {"normalize": not legacy_is_raw(loaded.encoder.metadata), "truncate": False, "max_tokens": limit}
+        try:
+            encoded = await state(request).encode(request, loaded, [body.prompt], **options)
+        except RefusedError as refusal:
+            if str(refusal) == TOO_LONG:
+                refusal.status = 500  # as Ollama's older route
+            raise
     return Answer({"embedding": encoded.vectors[0].astype(np.float64)})
 
 
@@ -111,20 +102,6 @@ async def _legacy_find(request: Request, name: str) -> Choice:
         raise RefusedError(400, "model is required") from None
 
 
-async def _run(request: Request, loaded: Loaded, texts: list[str], options: Options, too_long: int = 400) -> Encoded:
-    def call(encoder: Encoder, cancelled: Callable[[], bool]) -> Encoded:
-        return encoder.encode_full(texts, **asdict(options), cancelled=cancelled)
-
-    try:
-        return await state(request).run(request, loaded, call)
-    except BusyError:
-        raise
-    except TooLongError:
-        raise RefusedError(too_long, TOO_LONG) from None
-    except Error as error:  # as Ollama: whatever stops an embedding that had begun is a 400
-        raise RefusedError(400, str(error)) from None
-
-
 def _keep_alive(value: Any) -> int | None:
     try:
         return keep_alive(value)
@@ -133,13 +110,7 @@ def _keep_alive(value: Any) -> int | None:
 
 
 def _texts(value: Any) -> list[str]:
-    if value is None or value == "":
-        return []
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise RefusedError(400, "invalid input type")
-    check_count(texts)
-    return texts
+    return [] if value is None or value == "" else listed(value)
 
 
 def _limit(options: dict[str, Any] | None) -> int | None:
@@ -158,7 +129,7 @@ def _check_room(limit: int | None) -> None:
         raise RefusedError(400, NOTHING_LEFT)
 
 
-def _counts(started: int, ready: int, tokens: int) -> dict[str, int]:
+def counts(started: int, ready: int, tokens: int) -> dict[str, int]:
     """Nanoseconds and tokens; as in Ollama, what is zero is left out."""
     counts = {
         "total_duration": time.perf_counter_ns() - started,

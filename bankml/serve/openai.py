@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bankml.encoder import Encoded, Encoder
 from bankml.models.description import Description, describe
 from bankml.serve import catalogue
 from bankml.serve.answers import Answer, truncation_header
-from bankml.serve.bodies import check_count, read
+from bankml.serve.bodies import listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -42,11 +40,7 @@ async def embeddings(request: Request) -> Response:
     shared = state(request)
     choice = await shared.names.find(body.model or "")
     async with shared.engines.hold(choice) as loaded:
-
-        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> Encoded:
-            return encoder.encode_full(texts, dimensions=body.dimensions, cancelled=cancelled)
-
-        encoded = await shared.run(request, loaded, call)
+        encoded = await shared.encode(request, loaded, texts, dimensions=body.dimensions)
     tokens = int(encoded.tokens.sum())
     content = {
         "object": "list",
@@ -76,18 +70,15 @@ def _model(entry: Description) -> dict[str, Any]:
 def _texts(value: Any) -> list[str]:
     if value is None or value == []:
         raise RefusedError(400, "invalid input")
-    texts = [value] if isinstance(value, str) else value
-    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-        check_count(texts)
-        return texts
-    raise RefusedError(400, TOKEN_IDS if _are_token_ids(texts) else "invalid input type")
+    if _are_token_ids(value):
+        raise RefusedError(400, TOKEN_IDS, 0)
+    return listed(value)
 
 
 def _are_token_ids(value: Any) -> bool:
-    """Whether this is a list of integers, or a list of such lists."""
-    if not isinstance(value, list) or not value:
-        return False
-    return all(type(item) is int or _are_token_ids(item) for item in value)
+    """Whether this is a list of integers, or begins with one."""
+    ids = value[0] if isinstance(value, list) and value and isinstance(value[0], list) else value
+    return isinstance(ids, list) and bool(ids) and all(type(item) is int for item in ids)
 
 
 def _is_base64(encoding_format: str | None) -> bool:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 import bankml
 from bankml.encoder import Encoder
 from bankml.serve.answers import Answer
-from bankml.serve.bodies import MAX_TEXTS, check_count, read
+from bankml.serve.bodies import MAX_TEXTS, listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -19,7 +19,7 @@ class TokenizeRequest(msgspec.Struct):
     """The body of /tokenize; without a model, the served one."""
 
     model: str | None = None
-    input: str | list[str] | None = None
+    input: Any = None
 
 
 async def health(request: Request) -> Response:
@@ -60,8 +60,7 @@ async def tokenize(request: Request) -> Response:
     body = await read(request, TokenizeRequest)
     if body.input is None:
         raise RefusedError(400, "input is required: a text or a list of texts")
-    texts = [body.input] if isinstance(body.input, str) else body.input
-    check_count(texts)
+    texts = listed(body.input)
     shared = state(request)
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -46,6 +47,7 @@ class Served:
             timeout_keep_alive=IDLE,
             timeout_graceful_shutdown=GRACE,
         )
+        logging.getLogger("uvicorn.error").addFilter(_is_news)
         try:
             with _signals_end_it():
                 await _Server(config, ready).serve(sockets=[listener])
@@ -119,3 +121,8 @@ def _signals_end_it() -> Iterator[None]:
 
 def _obeyed(number: int, frame: object) -> None:
     pass
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Not what uvicorn says when the time of requests in flight is over: their clients are told."""
+    return not str(record.msg).startswith("Cancel %s running task(s)")

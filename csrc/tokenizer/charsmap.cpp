@@ -1,6 +1,7 @@
 #include "charsmap.h"
 
 #include <cstring>
+#include <optional>
 
 #include "../error.h"
 #include "../utf8.h"
@@ -9,15 +10,6 @@ namespace bankml {
 namespace {
 
 constexpr const char* kKey = "tokenizer.ggml.precompiled_charsmap";
-
-Error broken(const std::string& what) {
-  return model_error(std::string(kKey) + " " + what + "; convert the model again");
-}
-
-// Apart from the walk, which is inlined without the making of messages.
-[[gnu::noinline]] Error out_of_range(size_t index, size_t size) {
-  return broken("leads to unit " + std::to_string(index) + " of " + std::to_string(size));
-}
 
 // Fields of a unit, as in the darts-clone format.
 constexpr uint32_t offset_of(uint32_t unit) { return (unit >> 10) << ((unit & 0x200) >> 6); }
@@ -38,7 +30,8 @@ int sextet(char c) {
   return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-std::string decode_base64(std::string_view text) {
+// Nothing when the text is not base64.
+std::optional<std::string> decode_base64(std::string_view text) {
   std::string bytes;
   bytes.reserve(text.size() / 4 * 3);
   uint32_t bits = 0;
@@ -46,7 +39,7 @@ std::string decode_base64(std::string_view text) {
   while (!text.empty() && text.back() == '=') text.remove_suffix(1);
   for (const char c : text) {
     const int value = sextet(c);
-    if (value < 0) throw broken("is an array of strings that is not base64");
+    if (value < 0) return std::nullopt;
     bits = bits << 6 | static_cast<uint32_t>(value);
     if ((count += 6) >= 8) bytes.push_back(static_cast<char>(bits >> (count -= 8) & 0xFF));
   }
@@ -65,7 +58,17 @@ std::vector<bool> text_starts(std::string_view bytes) {
 
 }  // namespace
 
-Charsmap::Charsmap(std::string_view blob) {
+Error Charsmap::broken(const std::string& what) const {
+  const std::string file = path_.empty() ? "" : path_ + ": ";
+  return model_error(file + kKey + " " + what + "; convert the model again");
+}
+
+// Apart from the walk, which is inlined without the making of messages.
+[[gnu::noinline]] Error Charsmap::out_of_range(size_t index) const {
+  return broken("leads to unit " + std::to_string(index) + " of " + std::to_string(units_.size()));
+}
+
+Charsmap::Charsmap(std::string_view blob, std::string path) : path_(std::move(path)) {
   if (blob.size() < 4) throw broken("is " + std::to_string(blob.size()) + " bytes long, too short for its size field");
   const uint64_t size = read_u32(blob.data());
   if (size == 0 || size % 4 != 0)
@@ -83,7 +86,7 @@ Charsmap::Charsmap(std::string_view blob) {
 }
 
 inline uint32_t Charsmap::unit(size_t index) const {
-  if (index >= units_.size()) throw out_of_range(index, units_.size());
+  if (index >= units_.size()) throw out_of_range(index);
   return units_[index];
 }
 
@@ -145,12 +148,14 @@ Charsmap read_charsmap(const gguf::File& file) {
   const gguf::Value* value = file.find(kKey);
   if (value == nullptr) return {};
   if (!value->is_array || value->type != gguf::ValueType::string) {
-    const std::string_view blob = file.octets(kKey);
-    return blob.empty() ? Charsmap() : Charsmap(blob);
+    return Charsmap(file.octets(kKey), file.path());
   }
   std::string base64;
   for (const std::string_view part : file.strings(kKey)) base64 += part;
-  return Charsmap(decode_base64(base64));
+  const std::optional<std::string> blob = decode_base64(base64);
+  if (!blob)
+    throw model_error(std::string(kKey) + " is an array of strings that is not base64; convert the model again");
+  return Charsmap(*blob, file.path());
 }
 
 }  // namespace bankml

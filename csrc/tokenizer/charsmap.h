@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../error.h"
 #include "../gguf.h"
 
 namespace bankml {
@@ -22,9 +23,11 @@ class Charsmap {
   };
 
   Charsmap() { plain_.fill(true); }  // maps nothing
-  // Throws a model_error naming tokenizer.ggml.precompiled_charsmap when sizes and contents disagree.
-  explicit Charsmap(std::string_view blob);
+  // Throws a model_error naming tokenizer.ggml.precompiled_charsmap when sizes and contents disagree. `path` is the
+  // file's, for messages.
+  explicit Charsmap(std::string_view blob, std::string path = "");
 
+  bool empty() const { return units_.empty(); }
   // The longest mapped prefix. A walk or replacement outside of the blob is a model_error, found when a text first
   // leads there.
   Match longest(std::string_view text) const;
@@ -36,7 +39,10 @@ class Charsmap {
   std::string_view replacement(uint32_t offset) const;
   size_t reach(std::string_view text) const;
   bool is_plain(char ascii) const;
+  Error broken(const std::string& what) const;
+  Error out_of_range(size_t index) const;
 
+  std::string path_;
   std::vector<uint32_t> units_;
   std::string replacements_;
   std::vector<bool> starts_text_;  // whether UTF-8 up to the NUL begins at an offset of the replacements

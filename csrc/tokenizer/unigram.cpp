@@ -26,7 +26,6 @@ class Unigram final : public Tokenizer {
  private:
   std::vector<float> read_scores(const gguf::File& file);
   void read_specials(const gguf::File& file);
-  std::optional<int32_t> assumed(const gguf::File& file, std::string_view key, bool needed, int32_t id);
 
   Vocabulary vocabulary_;
   Charsmap charsmap_;
@@ -39,8 +38,10 @@ class Unigram final : public Tokenizer {
 Unigram::Unigram(const gguf::File& file) : vocabulary_(file), charsmap_(read_charsmap(file)), specials_(vocabulary_) {
   pieces_.vocabulary = &vocabulary_;
   pieces_.trie = vocabulary_.trie({PieceType::normal, PieceType::user_defined, PieceType::unused}, read_scores(file));
-  spaces_.add_prefix = vocabulary_.flag(file, "tokenizer.ggml.add_space_prefix", false);
-  spaces_.remove_extra = vocabulary_.flag(file, "tokenizer.ggml.remove_extra_whitespaces", false);
+  // Absent flags are SentencePiece's defaults, with which XLM-R and T5 were trained; llama.cpp takes false for both.
+  spaces_.add_prefix = vocabulary_.flag(file, "tokenizer.ggml.add_space_prefix", true);
+  spaces_.remove_extra = vocabulary_.flag(file, "tokenizer.ggml.remove_extra_whitespaces", true);
+  if (charsmap_.empty()) vocabulary_.warn("tokenizer.ggml.precompiled_charsmap is absent: text is not normalised");
   read_specials(file);
 }
 
@@ -64,32 +65,21 @@ std::vector<float> Unigram::read_scores(const gguf::File& file) {
   return scores;
 }
 
-// The numbers for absent keys are T5's, as in llama.cpp.
+// What is absent is assumed as the vocabulary has it: XLM-R writes <s> and opens every text with it, T5 has none.
 void Unigram::read_specials(const gguf::File& file) {
-  const bool add_bos = vocabulary_.flag(file, "tokenizer.ggml.add_bos_token", false);
-  const bool add_eos = vocabulary_.flag(file, "tokenizer.ggml.add_eos_token", true);
-  const std::optional<int32_t> bos = vocabulary_.special(file, "tokenizer.ggml.bos_token_id", add_bos);
-  const std::optional<int32_t> eos = assumed(file, "tokenizer.ggml.eos_token_id", add_eos, 1);
-  pieces_.unknown = *assumed(file, "tokenizer.ggml.unknown_token_id", true, 2);
-  for (const char* key : {"tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id",
+  constexpr const char *kBos = "tokenizer.ggml.bos_token_id", *kEos = "tokenizer.ggml.eos_token_id";
+  const bool has_bos = file.find(kBos) != nullptr || vocabulary_.find("<s>").has_value();
+  if (vocabulary_.flag(file, "tokenizer.ggml.add_bos_token", has_bos)) {
+    opening_ = vocabulary_.needed(file, {kBos}, "<s>");
+  }
+  if (vocabulary_.flag(file, "tokenizer.ggml.add_eos_token", true)) {
+    closing_ = vocabulary_.needed(file, {kEos}, "</s>");
+  }
+  pieces_.unknown = vocabulary_.needed(file, {"tokenizer.ggml.unknown_token_id"}, "<unk>");
+  for (const char* key : {kBos, kEos, "tokenizer.ggml.padding_token_id", "tokenizer.ggml.seperator_token_id",
                           "tokenizer.ggml.cls_token_id", "tokenizer.ggml.mask_token_id"}) {
     vocabulary_.special(file, key, false);
   }
-  if (add_bos && !bos)
-    throw model_error(
-        "tokenizer.ggml.add_bos_token is true but tokenizer.ggml.bos_token_id is absent; convert the model again");
-  if (add_bos) opening_ = bos;
-  if (add_eos) closing_ = eos;
-}
-
-std::optional<int32_t> Unigram::assumed(const gguf::File& file, std::string_view key, bool needed, int32_t id) {
-  if (file.find(key) != nullptr) return vocabulary_.special(file, key, needed);
-  vocabulary_.warn(std::string(key) + " is absent: " + std::to_string(id) + " is assumed");
-  if (id < vocabulary_.size()) return id;
-  if (!needed) return std::nullopt;
-  throw model_error(std::string(key) + " is absent and the assumed " + std::to_string(id) +
-                    " is outside of the vocabulary of " + std::to_string(vocabulary_.size()) +
-                    "; convert the model again");
 }
 
 Tokens Unigram::tokenize(std::string_view utf8, const TokenizeOptions& options) const {

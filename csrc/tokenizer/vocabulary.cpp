@@ -88,6 +88,17 @@ std::optional<int32_t> Vocabulary::special(const gguf::File& file, std::string_v
   return std::nullopt;
 }
 
+int32_t Vocabulary::needed(const gguf::File& file, std::initializer_list<const char*> keys, std::string_view text) {
+  for (const char* key : keys) {
+    if (const std::optional<int32_t> id = special(file, key, true)) return *id;
+  }
+  const std::string absent = std::string(*keys.begin()) + " is absent";
+  const std::optional<int32_t> id = find(text);
+  if (!id) throw model_error(absent + " and the vocabulary has no " + std::string(text) + "; convert the model again");
+  warn(absent + ": " + std::string(text) + ", token " + std::to_string(*id) + ", is assumed");
+  return *id;
+}
+
 bool Vocabulary::flag(const gguf::File& file, std::string_view key, bool assumed) {
   const std::optional<bool> value = file.boolean(key);
   if (!value) warn(std::string(key) + " is absent: " + (assumed ? "true" : "false") + " is assumed");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,6 +34,9 @@ class Vocabulary {
 
   // The id under a key. Out of range is a model_error if the id is needed, else a warning and nothing.
   std::optional<int32_t> special(const gguf::File& file, std::string_view key, bool needed);
+  // The first key that is there; without any, the token that is written as `text`, with a warning. It is a model_error
+  // if there is none.
+  int32_t needed(const gguf::File& file, std::initializer_list<const char*> keys, std::string_view text);
   bool flag(const gguf::File& file, std::string_view key, bool assumed);
   void warn(std::string sentence) { warnings_.push_back(std::move(sentence)); }
   const std::vector<std::string>& warnings() const { return warnings_; }

@@ -1,5 +1,4 @@
 // BERT's WordPiece: each word is cut greedily into the longest pieces, or is unknown as a whole.
-#include "../error.h"
 #include "../utf8.h"
 #include "bert_words.h"
 #include "sink.h"
@@ -23,7 +22,6 @@ class WordPiece final : public Tokenizer {
   const std::vector<std::string>& warnings() const override { return vocabulary_.warnings(); }
 
  private:
-  int32_t special(const gguf::File& file, std::initializer_list<const char*> keys, std::string_view text);
   bool cut(std::string_view word, std::vector<int32_t>& ids) const;
   void add_words(std::string_view text, std::vector<int32_t>& ids, TokenSink& sink) const;
 
@@ -48,26 +46,13 @@ WordPiece::WordPiece(const gguf::File& file)
       word_start_(trie_.find(kWordStart)),
       rules_(read_rules(file)),
       ascii_(rules_),
-      opening_(special(file, {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.cls_token_id"}, "[CLS]")),
-      closing_(special(file, {"tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eos_token_id"}, "[SEP]")),
-      unknown_(special(file, {"tokenizer.ggml.unknown_token_id"}, "[UNK]")) {
-  vocabulary_.special(file, "tokenizer.ggml.padding_token_id", false);
-  vocabulary_.special(file, "tokenizer.ggml.mask_token_id", false);
-}
-
-// The first key that is there; without any, the token that is written as `text`.
-int32_t WordPiece::special(const gguf::File& file, std::initializer_list<const char*> keys, std::string_view text) {
-  for (const char* key : keys) {
-    if (const std::optional<int32_t> id = vocabulary_.special(file, key, true)) return *id;
+      opening_(vocabulary_.needed(file, {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.cls_token_id"}, "[CLS]")),
+      closing_(vocabulary_.needed(file, {"tokenizer.ggml.seperator_token_id", "tokenizer.ggml.eos_token_id"}, "[SEP]")),
+      unknown_(vocabulary_.needed(file, {"tokenizer.ggml.unknown_token_id"}, "[UNK]")) {
+  for (const char* key : {"tokenizer.ggml.cls_token_id", "tokenizer.ggml.eos_token_id",
+                          "tokenizer.ggml.padding_token_id", "tokenizer.ggml.mask_token_id"}) {
+    vocabulary_.special(file, key, false);
   }
-  const std::optional<int32_t> id = vocabulary_.find(text);
-  if (!id) {
-    throw model_error(std::string(*keys.begin()) + " is absent and the vocabulary has no " + std::string(text) +
-                      "; convert the model again");
-  }
-  vocabulary_.warn(std::string(*keys.begin()) + " is absent: " + std::string(text) + ", token " + std::to_string(*id) +
-                   ", is assumed");
-  return *id;
 }
 
 // Appends the word's pieces; false when some part of it is no piece.

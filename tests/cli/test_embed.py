@@ -3,9 +3,14 @@
 import os
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 
 import pytest
+
+from bankml.utf8 import whole
+from oracle import seeded
 
 TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau."]
 
@@ -34,6 +39,27 @@ def test_many_lines_of_stdin_stay_in_order(command, encoder, minilm):
     assert done.out.vectors == encoder.encode(texts).tobytes()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--dimensions", "64"], {"dimensions": 64}),
+        (["--no-normalize"], {"normalize": False}),
+        (["--no-normalize", "--dimensions", "64"], {"normalize": False, "dimensions": 64}),
+        (["--normalize", "--dimensions", "4096"], {}),
+    ],
+)
+def test_other_vectors(here, encoder, minilm, arguments, options):
+    done = here("embed", "--model", str(minilm), *arguments, *TEXTS)
+    assert done.out.vectors == encoder.encode(TEXTS, **options).tobytes()
+
+
+@pytest.mark.parametrize("dimensions", ["0", "-1", "many", "1.5"])
+def test_dimensions_that_are_none(here, dimensions):
+    done = here("embed", "--dimensions", dimensions, "sky")
+    assert (done.status, done.out) == (2, b"")
+    assert b"dimensions" in done.err
+
+
 def test_truncation_is_told(here, minilm):
     line = here("embed", "--model", str(minilm), "word " * 600).out.lines[0]
     assert (line["tokens"], line["truncated"]) == (512, True)
@@ -43,6 +69,62 @@ def test_bytes_that_are_no_text(command, encoder, minilm):
     done = command("embed", "--model", str(minilm), b"a \xff b")
     assert done.out.lines[0]["text"] == "a \ufffd b"
     assert done.out.vectors == encoder.encode(["a \ufffd b"]).tobytes()
+
+
+def test_lines_that_are_no_text(command, encoder, minilm):
+    done = command("embed", "--model", str(minilm), text=b"a \xff b\n\xed\xa0\x80\n\xc3\n")
+    texts = ["a \ufffd b", "\ufffd" * 3, "\ufffd"]
+    assert [line["text"] for line in done.out.lines] == texts
+    assert done.out.vectors == encoder.encode(texts).tobytes()
+
+
+def test_odd_texts_as_lines(command, encoder, minilm, odd_texts):
+    texts = [line for text in odd_texts for line in whole(text).split("\n") if not line.endswith("\r")]
+    done = command("embed", "--model", str(minilm), text="\n".join([*texts, ""]).encode())
+    assert [line["text"] for line in done.out.lines] == texts
+    assert done.out.vectors == encoder.encode(texts).tobytes()
+
+
+def test_odd_texts_as_arguments(command, encoder, minilm, odd_texts):
+    texts = [text for text in map(whole, odd_texts) if "\0" not in text]
+    done = command("embed", "--model", str(minilm), "--", *texts)
+    assert [line["text"] for line in done.out.lines] == texts
+    assert done.out.vectors == encoder.encode(texts).tobytes()
+
+
+def test_a_line_of_twenty_megabytes(command, encoder, minilm):
+    done = command("embed", "--model", str(minilm), text=b"word " * 4_000_000 + b"\nlast")
+    assert [(line["tokens"], line["truncated"]) for line in done.out.lines] == [(512, True), (3, False)]
+    assert done.out.vectors == encoder.encode(["word " * 600, "last"]).tobytes()
+
+
+def test_a_hundred_thousand_lines_stay_out_of_memory(tmp_path):
+    """They are 40 MB as printed; what grows after the first 3,200 is what the allocator keeps."""
+    model = seeded.tiny(tmp_path / "tiny.gguf", layers=1, hidden=32, heads=2, ffn=32)
+    command = [sys.executable, "-m", "bankml", "embed", "--model", str(model), "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+
+        def write(count: int) -> None:
+            process.stdin.write(b"a line of words\n" * count)
+            process.stdin.flush()
+
+        peaks = []
+        for count in (3_200, 96_800):  # whole batches
+            writer = threading.Thread(target=write, args=(count,))
+            writer.start()
+            size = sum(len(process.stdout.readline()) for _ in range(count))
+            writer.join()
+            peaks.append(peak(process.pid))
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert size > 30e6
+    assert peaks[1] - peaks[0] < 6e6
+
+
+def peak(pid: int) -> int:
+    """The most bytes that were ever resident in a process (Linux)."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM"))
 
 
 def test_a_reader_that_leaves_early(minilm):

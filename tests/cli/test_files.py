@@ -1,7 +1,18 @@
 """`bankml models`, `info`, `pull`, `verify`."""
 
+import hashlib
+import json
 import os
+import pty
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+
+import pytest
 
 
 def test_info(here, minilm):
@@ -18,7 +29,7 @@ def test_models(here, stocked_home):
     rows = {row["name"]: row for row in here("models", "--json").out.lines[0]["models"]}
     assert rows["all-minilm-l6-v2"]["present"] is True
     assert rows["all-minilm-l6-v2"]["dims"] == 384
-    assert here("models").out.startswith(b"all-minilm-l6-v2\tbuiltin\tyes\t46 MB\t384\t512\tApache-2.0\n")
+    assert here("models").out.startswith(b"all-minilm-l6-v2\tbuiltin\tyes\t46 MB\t384\t512\tmean\tApache-2.0\n")
 
 
 def test_info_of_a_built_in_that_is_not_here(here):
@@ -30,7 +41,10 @@ def test_info_of_a_built_in_that_is_not_here(here):
 def test_pull_of_what_is_here(here, stocked_home):
     pulled = here("pull", "all-minilm", "--json").out.lines[0]
     assert (pulled["name"], Path(pulled["path"]).parent) == ("all-minilm-l6-v2", stocked_home / "models")
-    assert here("pull", "all-minilm").out.decode().strip() == pulled["path"]
+    assert pulled["fetched"] is False
+    plain = here("pull", "all-minilm")
+    assert plain.out.decode().strip() == pulled["path"]
+    assert plain.err.decode() == f"bankml: all-minilm-l6-v2 is here already: {pulled['path']}\n"
 
 
 def test_verify(here, stocked_home):
@@ -72,3 +86,125 @@ def test_a_path_that_is_not_utf8(command, minilm, tmp_path, monkeypatch):
             done = command(*arguments, os.fsencode(odd))
             assert (done.status, b"Traceback" in done.err) == (0, False), (arguments, done.err)
     assert command("pull", os.fsencode(odd)).out == os.fsencode(odd) + b"\n"
+
+
+NAME = "hf:o/r/m-F16.gguf"
+
+
+@pytest.fixture
+def stocked(hub, seeded_gguf: bytes):
+    """A hub with one repository of one model."""
+    hub.add("o/r", {"m-F16.gguf": seeded_gguf})
+    return hub
+
+
+@pytest.fixture
+def started():
+    """Starts `bankml pull` in a process of its own."""
+    processes = []
+
+    def start(*arguments: str, **more) -> subprocess.Popen:
+        command = [sys.executable, "-m", "bankml", "pull", *arguments]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def test_a_hubs_model_from_pull_to_vector(here, stocked, seeded_gguf: bytes, monkeypatch) -> None:
+    done = here("pull", "hf:o/r", "--json")
+    facts = done.out.lines[0]
+    assert (facts["name"], facts["size"], facts["fetched"]) == (NAME, len(seeded_gguf), True)
+    assert done.err == f"bankml: model {NAME}: a model pulled from a hub, as asked\n".encode()
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there: nothing below asks a hub
+    assert here("pull", NAME).out.decode() == facts["path"] + "\n"
+    assert len(here("embed", "--model", NAME, "a text").out.lines[0]["embedding"]) == 256
+    info = here("info", "hf:o/r", "--json").out.lines[0]
+    assert (info["kind"], info["source"], info["licence"], info["path"]) == ("hub", NAME, "MIT", facts["path"])
+    report = here("verify", NAME, "--json").out.lines[0]
+    digest = hashlib.sha256(seeded_gguf).hexdigest()
+    assert digest == info["sha256"] == report["digest"] == report["digest_expected"]
+    row = next(row for row in here("models", "--json").out.lines[0]["models"] if row["name"] == NAME)
+    assert (row["kind"], row["present"], row["size"], row["dims"]) == ("hub", True, len(seeded_gguf), 256)
+    assert (row["pooling"], row["licence"]) == ("mean", "MIT")
+
+
+def half_way(stocked, process: subprocess.Popen, folder: Path) -> Path:
+    """The partial file, once most of what the hub sends before its pause has been written."""
+    assert stocked.paused.wait(60)
+    for _ in range(6000):
+        parts = list(folder.rglob("*.partial"))
+        if parts and parts[0].stat().st_size > 500_000:
+            return parts[0]
+        time.sleep(0.01)
+    raise AssertionError(f"no part after a minute; the pull: {process.poll()}")
+
+
+def test_ctrl_c_keeps_what_came(started, stocked, seeded_gguf: bytes, tmp_path: Path) -> None:
+    stocked.pause_after = 1_000_000
+    process = started(NAME)
+    half_way(stocked, process, tmp_path)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, b"")
+    kept = re.search(rb"interrupted; (?:1 MB|[\d,]+ bytes) are kept as (.*\.partial), and the next pull goes on", err)
+    assert kept, err
+    assert b"Traceback" not in err
+    goes_on(kept[1], started, stocked, seeded_gguf)
+
+
+def test_a_killed_pull_is_taken_up_where_it_was(started, stocked, seeded_gguf: bytes, tmp_path: Path) -> None:
+    stocked.pause_after = 1_000_000
+    process = started(NAME)
+    part = half_way(stocked, process, tmp_path)
+    process.kill()
+    process.communicate()
+    goes_on(os.fsencode(part), started, stocked, seeded_gguf)
+
+
+def goes_on(part: bytes, started, stocked, seeded_gguf: bytes) -> None:
+    """The part is what it should be and the next pull asks for the rest alone."""
+    kept = os.path.getsize(part)
+    assert 500_000 < kept < len(seeded_gguf)
+    stocked.go.set()
+    stocked.requests.clear()
+    out, err = started(NAME).communicate(timeout=60)
+    assert Path(os.fsdecode(out.strip())).read_bytes() == seeded_gguf, err
+    assert [(asked.range, asked.status, asked.sent) for asked in stocked.downloads] == [
+        (f"bytes={kept}-", 206, len(seeded_gguf) - kept)
+    ]
+    assert not os.path.exists(part)
+
+
+def test_a_limit_on_files_is_said(started, stocked) -> None:
+    limit = 1 << 20
+    process = started(NAME, "--json", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, b"")
+    assert "cannot be used (File too large)" in json.loads(out)["error"]
+    assert "1 MB are kept as" in json.loads(out)["error"]
+
+
+def test_a_person_sees_a_bar_and_a_program_nothing(started, stocked, command) -> None:
+    try:
+        ours, theirs = pty.openpty()
+    except OSError as error:
+        pytest.skip(f"no terminal to be had here: {error}")
+    whole = [sys.executable, "-m", "bankml", "pull", NAME]
+    done = subprocess.run(whole, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}, timeout=60)
+    os.close(theirs)
+    assert done.returncode == 0
+    assert b"downloading m-F16.gguf" in os.read(ours, 65536)
+    os.close(ours)
+    quiet = command("pull", f"{NAME}@main", "--json")
+    assert (quiet.status, quiet.err.count(b"\n")) == (0, 1)
+
+
+def test_a_model_of_ollama_that_is_missing_is_ollamas_to_pull(here, hub) -> None:
+    done = here("pull", "nomic-embed-text")
+    assert done.status == 1
+    assert b"or run `ollama pull nomic-embed-text`" in done.err
+    assert hub.requests == []

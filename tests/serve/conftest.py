@@ -1,5 +1,6 @@
-"""A real server process on a free port with real models, shared by the tests of one run."""
+"""A real server process on a free port with real models, shared by the tests of one run; also one in this process."""
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bankml import models
 from bankml.encoder import Encoder
+from bankml.serve.app import create_app
+from bankml.serve.engines import Engines
+from bankml.serve.names import Names
+from bankml.serve.state import State
+from bankml.serve.workers import Workers
+from oracle import seeded
+
+Ask = Callable[..., httpx.Response]
 
 
 @dataclass
@@ -72,6 +82,37 @@ def http(server: Server) -> Iterator[httpx.Client]:
     """A client of the shared server."""
     with httpx.Client(base_url=server.url, timeout=60) as client:
         yield client
+
+
+@contextmanager
+def inside(model: Path, max_pending: int = 512) -> Iterator[Ask]:
+    """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
+    workers, engines = Workers(2, max_pending), Engines(300 * 10**9, threads=1)
+    transport = httpx.ASGITransport(create_app(State(Names(models.choose(str(model))), engines, workers), True))
+    with asyncio.Runner() as runner:
+        client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+        yield lambda *arguments, **more: runner.run(client.request(*arguments, **more))
+        engines.close()
+        workers.close()
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory) -> Path:
+    """A small seeded model that can be asked thousands of times, named tiny."""
+    return seeded.tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def application(tiny) -> Iterator[Ask]:
+    """An application in this process that serves `tiny`."""
+    with inside(tiny) as ask:
+        yield ask
+
+
+@pytest.fixture(scope="session")
+def applications() -> Callable[..., AbstractContextManager[Ask]]:
+    """Starts an application of the test's own."""
+    return inside
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,13 @@
 """Bodies that are too large or malformed, on every route that takes one."""
 
+import gzip
+import json
 import socket
+import string
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bankml.serve.bodies import MAX_TEXTS
 
@@ -17,22 +22,29 @@ def sentence(answer) -> str:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
-    "body",
+    ("body", "words"),
     [
-        b"{",
-        b"no json",
-        b'{"model": "all-minilm", "input": "a"',
-        b'{"input": NaN}',
-        b'{"input": "\\ud800", "x": NaN}',
-        b"\xff\xfe",
-        b"\0",
-        b'{"model": "a"} trailing',
+        (b"{", "unexpected EOF"),
+        (b'{"model": "all-minilm", "input": "a"', "unexpected EOF"),
+        (b'{"input": NaN}', "invalid character 'N' looking for beginning of value"),
+        (b"\xff\xfe", "invalid character 'ÿ' looking for beginning of value"),
+        (b"\0", r"invalid character '\x00' looking for beginning of value"),
+        (b'\xef\xbb\xbf{"model": "a"}', "invalid character 'ï' looking for beginning of value"),
+        (b'{"model": "a"} trailing', "invalid character 't' after top-level value"),
+        (b"model=a&input=b", "invalid character 'm' looking for beginning of value"),
     ],
 )
-def test_malformed_json(http, path, body):
+def test_malformed_json(http, path, body, words):
+    answer = http.post(path, content=body)
+    assert (answer.status_code, sentence(answer)) == (400, words)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("body", [b'{"input": 01}', b'{"input": "\\ud800", "x": NaN}', b'{"input": nil}'])
+def test_malformed_json_in_our_own_words(http, path, body):
     answer = http.post(path, content=body)
     assert answer.status_code == 400
-    assert "not valid JSON" in sentence(answer)
+    assert sentence(answer).startswith("the request body is not valid JSON: ")
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -91,3 +103,139 @@ def test_as_many_texts_as_are_allowed(http):
     assert http.get("/info").json()["max_texts"] == MAX_TEXTS
     answer = http.post("/v1/embeddings", json={"model": "all-minilm", "input": [""] * MAX_TEXTS, "dimensions": 1})
     assert len(answer.json()["data"]) == MAX_TEXTS
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "br", "zstd", "deflate, gzip"])
+def test_a_compressed_body_is_refused_in_words(http, path, coding):
+    answer = http.post(path, content=gzip.compress(b"{}"), headers={"Content-Encoding": coding})
+    assert answer.status_code == 415
+    assert sentence(answer) == f"the body has the Content-Encoding {coding!r}; send it uncompressed"
+
+
+def test_no_coding_is_no_compression(http):
+    for coding in ("identity", ""):
+        answer = http.post("/api/embed", json={"model": "all-minilm"}, headers={"Content-Encoding": coding})
+        assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "application/json; x=y", ""]
+)
+def test_any_content_type_is_read_as_json(http, content_type):
+    body = b'{"model": "all-minilm", "input": "a"}'
+    assert http.post("/api/embed", content=body, headers={"Content-Type": content_type}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body", ['{"Model": "tiny", "INPUT": ["a"]}', '{"MODEL": "tiny", "\u0130nput": 1, "input": ["a"]}']
+)
+def test_keys_in_any_case(application, body):
+    answer = application("POST", "/api/embed", content=body.encode())
+    assert (answer.status_code, len(answer.json()["embeddings"])) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "model"),
+    [
+        ('{"model": "first", "model": "last"}', "last"),
+        ('{"model": "first", "MODEL": "last"}', "last"),
+        ('{"Model": "first", "model": "last"}', "last"),
+    ],
+)
+def test_the_last_of_a_key_counts(application, body, model):
+    answer = application("POST", "/api/embed", content=body)
+    assert answer.json()["error"] == f"model '{model}' not found"
+
+
+HUGE = ["1e400", "-1e400", "1e308", str(2**70), str(-(2**70)), "9" * 5000, "1.5", "0.1e1"]
+
+
+@pytest.mark.parametrize("number", HUGE)
+@pytest.mark.parametrize(
+    "field",
+    ['"dimensions": N', '"keep_alive": N', '"options": {"num_ctx": N}', '"truncate": N', '"input": N', '"x": N'],
+)
+def test_huge_numbers(application, field, number):
+    for path in PATHS:
+        body = f'{{"model": "tiny", "prompt": "a", "input": "a", {field.replace("N", number)}}}'
+        assert application("POST", path, content=body).status_code in (200, 400), path
+
+
+VALUES = ["null", "true", "1", "-1", "1.5", '""', '"a"', "[]", '["a"]', "[[1]]", "{}", '{"a": 1}']
+FIELDS = "model name input prompt truncate dimensions normalize keep_alive options verbose encoding_format user".split()
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_type_in_every_field(application, path, field):
+    for value in [*VALUES, *(f'{{"num_ctx": {value}}}' for value in VALUES)]:
+        body = f'{{"model": "tiny", "prompt": "a", "input": "a", "{field}": {value}}}'
+        answer = application("POST", path, content=body)
+        assert answer.status_code in (200, 400, 404), (value, answer.text)
+        assert answer.status_code == 200 or sentence(answer), value
+
+
+@pytest.mark.parametrize("depth", [10, 100, 500, 900, 990, 1000, 2000])
+@pytest.mark.parametrize("field", ["input", "options", "keep_alive", "unknown"])
+def test_any_depth(application, depth, field):
+    for path in PATHS:
+        for opening, closing in (("[", "]"), ('{"a":', "}")):
+            value = opening * depth + "1" + closing * depth
+            body = f'{{"model": "tiny", "prompt": "a", "input": "a", "{field}": {value}}}'
+            assert application("POST", path, content=body).status_code in (200, 400), (path, opening)
+
+
+# Anything at all
+
+
+def checked(answer) -> None:
+    """A whole answer that blames the client if anyone: JSON, or plain text where the path or method is unknown."""
+    too_long = answer.url.path == "/api/embeddings" and "exceeds the context length" in answer.text  # 500 in Ollama
+    assert answer.status_code < 500 or too_long, answer.text
+    if answer.status_code not in (404, 405) or answer.headers["content-type"].startswith("application/json"):
+        fields = json.loads(answer.content)
+        assert answer.status_code == 200 or sentence(answer), fields
+
+
+TEXTS = st.text(st.characters(), max_size=20) | st.text(string.printable, max_size=20)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXTS, inner, max_size=5), max_leaves=10
+)
+KNOWN = st.sampled_from([*FIELDS, "Model", "INPUT", "num_ctx"])
+LIKELY = st.sampled_from(["tiny", "a", ["a", "b"], "5m", 0, {"num_ctx": 8}, True, "base64"])
+REQUESTS = st.dictionaries(KNOWN | TEXTS, LIKELY | JSON, max_size=8)
+
+
+def written(value, surrogates: bool) -> bytes:
+    return json.dumps(value, ensure_ascii=surrogates).encode("utf-8", "surrogatepass")
+
+
+@settings(max_examples=150, deadline=None)
+@given(path=st.sampled_from(PATHS), body=st.binary(max_size=200))
+def test_any_bytes_get_an_answer(application, path, body):
+    checked(application("POST", path, content=body))
+
+
+@settings(max_examples=300, deadline=None)
+@given(path=st.sampled_from(PATHS), fields=REQUESTS, surrogates=st.booleans())
+def test_any_json_gets_an_answer(application, path, fields, surrogates):
+    checked(application("POST", path, content=written({"model": "tiny", "input": "a"} | fields, surrogates)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(path=st.sampled_from(PATHS), fields=REQUESTS, data=st.data())
+def test_any_damaged_json_gets_an_answer(application, path, fields, data):
+    body = bytearray(written({"model": "tiny", "input": ["a", "b"]} | fields, True))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(body)))
+        body[place : place + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    checked(application("POST", path, content=bytes(body)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(path=st.sampled_from(PATHS), fields=REQUESTS, body=st.binary(max_size=100))
+def test_the_same_through_a_socket(http, path, fields, body):
+    checked(http.post(path, content=written({"model": "all-minilm", "input": "a"} | fields, True)))
+    checked(http.post(path, content=body))

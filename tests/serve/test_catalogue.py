@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -43,6 +44,23 @@ def test_tags_on_the_wire(http):
     assert entry["capabilities"] == ["embedding"]
     assert entry["details"]["embedding_length"] == 384
     assert entry["details"]["context_length"] == 512
+
+
+DETAILS = {"parent_model", "format", "family", "families", "parameter_size", "quantization_level"}
+
+
+def test_every_field_of_ollamas_listings(http):
+    http.post("/api/embed", json={"model": "all-minilm", "input": "a"})
+    listed, loaded = (http.get(f"/api/{path}").json()["models"][0] for path in ("tags", "ps"))
+    assert {"name", "model", "modified_at", "size", "digest", "details"} <= set(listed)
+    assert {"name", "model", "size", "digest", "details", "expires_at", "size_vram", "context_length"} <= set(loaded)
+    shown = http.post("/api/show", json={"model": "all-minilm"}).json()
+    named = {"license", "modelfile", "parameters", "template", "details", "model_info", "capabilities", "modified_at"}
+    assert named <= set(shown)
+    for entry in (listed, loaded, shown):
+        assert set(entry["details"]) >= DETAILS
+    assert re.fullmatch(r"[0-9a-f]{64}", listed["digest"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", listed["modified_at"])
 
 
 def test_ps(client, http):

@@ -6,8 +6,8 @@ import gguf
 import pytest
 from starlette.requests import Request
 
-from bankml.errors import BusyError, InputError, ModelError, StoreError
-from bankml.serve.errors import RefusedError, not_found, refuse
+from bankml.errors import BusyError, InputError, ModelError, NotFiniteError, StoreError, TooLongError
+from bankml.serve.errors import RefusedError, not_found, refuse, stopped
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,28 @@ def test_status_and_body(error, status, kind):
         answer = refuse(Request({"type": "http", "path": path, "headers": []}), error)
         assert (answer.status_code, json.loads(answer.body)) == (status, expected)
         assert ("retry-after" in answer.headers) == (status == 503)
+
+
+def test_which_input_and_why_are_extra_fields():
+    error = RefusedError(400, "text", 3, "because")
+    for path in ("/api/embed", "/v1/embeddings"):
+        body = json.loads(refuse(Request({"type": "http", "path": path, "headers": []}), error).body)
+        fields = body["error"] if path == "/v1/embeddings" else body
+        assert (fields["index"], fields["reason"]) == (3, "because")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (TooLongError("why", index=2), "the input length exceeds the context length"),
+        (NotFiniteError("why", index=2), "embedding contains NaN or Inf values"),
+        (ModelError("why", index=2), "why"),
+    ],
+)
+def test_what_stops_an_embedding_is_a_bad_request(error, message):
+    refusal = stopped(error)
+    assert (refusal.status, str(refusal), refusal.index) == (400, message, 2)
+    assert refusal.reason == (None if message == "why" else "why")
 
 
 def test_an_error_without_words_is_named():
@@ -57,7 +79,7 @@ def test_a_model_that_is_no_encoder_is_a_bad_request_with_the_reason(http, home)
     for route, answer in answers.items():
         error = answer.json()["error"]
         assert answer.status_code == 400, route
-        assert "'llama' is not supported" in (error["message"] if route == "/v1/embeddings" else error)
+        assert "'llama', which bankml does not run" in (error["message"] if route == "/v1/embeddings" else error)
 
 
 def test_a_damaged_model_is_still_the_servers_fault(http, home):

@@ -1,16 +1,24 @@
 """Which model a client means."""
 
 import asyncio
+import hashlib
+from dataclasses import replace
 
 import pytest
 
-from bankml.models import choose
+from bankml.models import choose, presets, pull
 from bankml.serve.errors import RefusedError
 from bankml.serve.names import Names
+from oracle import seeded
 
 
 def find(names: Names, name: str):
     return asyncio.run(names.find(name))
+
+
+@pytest.fixture(scope="module")
+def tiny_gguf(tmp_path_factory) -> bytes:
+    return seeded.tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf").read_bytes()
 
 
 @pytest.fixture
@@ -58,8 +66,12 @@ def test_a_file_of_bankmls_folder_by_its_stem(names, stocked_home, minilm):
 
 
 @pytest.mark.parametrize(
-    "name", ["/etc/passwd", "../x", "./model.gguf", "a b", "a\0b", "é", "x" * 400, "a/b/c/d", "a:b:c", "~/model.gguf"]
-)
+    "name",
+    [
+        "/etc/passwd", "../x", "./model.gguf", "a b", "a\0b", "é", "x" * 400, "a/b/c/d", "a:b:c", "~/model.gguf",
+        "hf:../../x.gguf", "hf:o/r/../../x.gguf", "hf:o/r/x.bin", "hf:",
+    ],
+)  # fmt: skip
 def test_malformed_names(names, name):
     with pytest.raises(RefusedError, match="invalid model name"):
         find(names, name)
@@ -77,3 +89,31 @@ def test_a_path_below_the_working_directory_is_no_name(names, tmp_path, monkeypa
 def test_no_name(names):
     with pytest.raises(RefusedError, match="model is required"):
         find(names, "")
+
+
+def test_a_hubs_model_that_is_here(names, hub, tiny_gguf):
+    hub.add("o/r", {"tiny.gguf": tiny_gguf})
+    path = pull("hf:o/r")
+    hub.requests.clear()
+    for name in ("hf:o/r/tiny.gguf", "hf:o/r", "hf:o/r/tiny.gguf:latest"):
+        assert find(names, name).path == path
+    assert hub.requests == []
+
+
+def test_a_hubs_model_that_is_not_here_is_not_pulled(names, hub, tiny_gguf):
+    hub.add("o/r", {"tiny.gguf": tiny_gguf})
+    hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": tiny_gguf})
+    for name in ("hf:o/r/tiny.gguf", "hf:o/r", "bge-m3", "BAAI/bge-m3", presets.BGE_M3.source):
+        with pytest.raises(RefusedError, match=f"model '{name}' not found"):
+            find(names, name)
+    assert hub.requests == []
+
+
+def test_a_pulled_bge_m3_by_all_its_names(hub, tiny_gguf, monkeypatch):
+    digest = hashlib.sha256(tiny_gguf).hexdigest()
+    monkeypatch.setattr(presets, "BGE_M3", replace(presets.BGE_M3, gguf_sha256=digest))
+    hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": tiny_gguf})
+    pull("bge-m3")
+    names = Names(choose("bge-m3"))
+    for name in ("bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3", presets.BGE_M3.source, "bge-m3-fp16"):
+        assert find(names, name) is names.served

@@ -6,13 +6,15 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import httpx
 import numpy as np
 import ollama
 import pytest
 
-from bankml.serve.ollama import legacy_is_raw
+from bankml.encoder import Encoder
+from bankml.serve.ollama import counts, legacy_is_raw
 from oracle import seeded
 
 TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "one two three"]
@@ -108,6 +110,11 @@ def test_the_ollama_package_error(server):
             'option "num_ctx" must be of type integer',
         ),
         ({"model": "all-minilm", "input": "a", "keep_alive": True}, 400, "Unsupported type: 'bool'"),
+        ({"model": "all-minilm", "input": "a", "keep_alive": []}, 400, "Unsupported type: '[]interface {}'"),
+        ({"model": "all-minilm", "input": "a", "keep_alive": {}}, 400, "Unsupported type: 'map[string]interface {}'"),
+        ({"model": "all-minilm", "input": "a", "keep_alive": "5"}, 400, 'time: missing unit in duration "5"'),
+        ({"model": "all-minilm", "input": "a", "keep_alive": ""}, 400, 'time: invalid duration ""'),
+        ({"model": "all-minilm", "input": "a", "keep_alive": "5x"}, 400, 'time: unknown unit "x" in duration "5x"'),
         (
             {"model": "nonesuch", "input": [1], "keep_alive": "-1"},
             400,
@@ -117,7 +124,34 @@ def test_the_ollama_package_error(server):
 )
 def test_refusals(http, body, status, message):
     answer = http.post("/api/embed", json=body)
-    assert (answer.status_code, answer.json()) == (status, {"error": message})
+    assert (answer.status_code, answer.json()["error"]) == (status, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "index"),
+    [
+        ({"input": [1]}, 0),
+        ({"input": ["a", "b", None, 1]}, 2),
+        ({"input": ["a", ["b"]]}, 1),
+        ({"input": ["a", "b", "c", LONG, LONG], "truncate": False}, 3),
+        ({"input": [f"text {k}" for k in range(700)] + [LONG], "truncate": False}, 700),
+    ],
+)
+def test_a_refusal_names_the_input(http, body, index):
+    answer = embed(http, **body)
+    assert answer.status_code == 400
+    assert answer.json()["index"] == index
+
+
+def test_a_refusal_of_no_input_in_particular_names_none(http):
+    for body in ({"input": 1}, {"model": "nonesuch", "input": "a"}, {"input": "a", "options": {"num_ctx": 2}}):
+        assert set(embed(http, **body).json()) == {"error"}
+
+
+def test_what_ollamas_words_leave_unsaid_is_the_reason(http):
+    answer = embed(http, input=["a", LONG], truncate=False).json()
+    assert answer["error"] == "the input length exceeds the context length"
+    assert answer["reason"].startswith("text 1 has more than 512 tokens")
 
 
 @pytest.mark.parametrize("body", [b"", b"  \n"])
@@ -138,6 +172,26 @@ def test_wrong_types_of_fields(http):
 def test_no_text_gives_no_embedding(http, body):
     answer = embed(http, **body)
     assert (answer.status_code, answer.json()) == (200, {"model": "all-minilm", "embeddings": []})
+
+
+def test_no_text_loads_the_model(http):
+    embed(http, model="multilingual-e5-small", keep_alive=0)
+    time.sleep(0.1)
+    assert embed(http, model="multilingual-e5-small").json()["embeddings"] == []
+    assert "multilingual-e5-small:latest" in [model["name"] for model in http.get("/api/ps").json()["models"]]
+
+
+def test_what_an_answer_holds(http):
+    answer = embed(http, model="all-minilm:latest", input=["a"]).json()
+    assert list(answer) == ["model", "embeddings", "total_duration", "load_duration", "prompt_eval_count"]
+    assert answer["model"] == "all-minilm:latest"
+    assert answer["total_duration"] > answer["load_duration"] > 0
+
+
+def test_what_is_zero_is_left_out(monkeypatch):
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 7)
+    assert counts(7, 7, 0) == {}
+    assert counts(5, 6, 3) == {"total_duration": 2, "load_duration": 1, "prompt_eval_count": 3}
 
 
 def test_an_empty_text_in_an_array_is_embedded(http, encoder):
@@ -195,7 +249,7 @@ def test_only_length_is_called_too_long(http, home, truncate):
         answer = embed(http, model="bare", input=["sky", ""], truncate=truncate)
     finally:
         path.unlink()
-    assert answer.status_code == 400
+    assert (answer.status_code, answer.json()["index"]) == (400, 1)
     assert "text 1 has no tokens" in answer.json()["error"]
 
 
@@ -204,8 +258,26 @@ def test_a_limit_of_three_holds_a_token(http, encoder):
     assert vectors(answer) == encoder.encode_full(["sky blue"], max_tokens=3).vectors.tobytes()
 
 
-def test_a_nul_in_a_text_is_kept(http, encoder):
-    assert vectors(embed(http, input="a\0b")) == encoder.encode(["a\0b"]).tobytes()
+def test_odd_texts(http, encoder, odd_texts):
+    texts = [text for text in odd_texts if "\ud83d" not in text]  # what JSON joins to a pair is a character
+    answer = http.post("/api/embed", content=json.dumps({"model": "all-minilm", "input": texts}).encode())
+    assert vectors(answer) == encoder.encode(texts).tobytes()
+
+
+def test_a_text_of_8192_tokens_among_short_ones(http, home, long_positions):
+    (home / "models" / "long.gguf").symlink_to(long_positions)
+    with Encoder(long_positions) as long:
+        text = "sky blue why " * 4000
+        expected = long.encode_full([text])
+    try:
+        alone = embed(http, model="long", input=text)
+        among = embed(http, model="long", input=["a", text, "", "b"])
+    finally:
+        (home / "models" / "long.gguf").unlink()
+    assert expected.tokens.tolist() == [8192]
+    assert vectors(alone) == expected.vectors.tobytes()
+    assert np.array(among.json()["embeddings"][1], np.float32).tobytes() == expected.vectors.tobytes()
+    assert among.json()["truncated"] == [1]
 
 
 def test_weights_that_are_not_finite_are_an_error_and_never_a_nan(http, home, minilm):
@@ -219,8 +291,63 @@ def test_weights_that_are_not_finite_are_an_error_and_never_a_nan(http, home, mi
         answer = embed(http, model="poisoned", input=["a", "b"], keep_alive=0)
     finally:
         (home / "models" / "poisoned.gguf").unlink()
-    assert answer.status_code == 400
-    assert "blk.3.ffn_up.weight" in answer.json()["error"]
+    assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
+    assert "blk.3.ffn_up.weight" in answer.json()["reason"]
+
+
+@pytest.fixture(scope="module")
+def overflow(home, overflowing):
+    """A model of bankml's folder, `overflow`, with a vector for every text but those that begin with sky."""
+    path = overflowing(home / "models" / "overflow.gguf", "sky")
+    yield path
+    path.unlink()
+
+
+@pytest.mark.usefixtures("overflow")
+def test_a_text_whose_vector_overflows_is_named(http):
+    texts = [*(f"text {k}" for k in range(500)), "sky", "blue"]
+    answer = embed(http, model="overflow", input=texts)
+    assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
+    assert (answer.json()["index"], "overflow.gguf" in answer.json()["reason"]) == (500, True)
+    answer = http.post("/v1/embeddings", json={"model": "overflow", "input": texts})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["message"]) == (400, "embedding contains NaN or Inf values")
+    assert (error["index"], error["type"], error["param"]) == (500, "invalid_request_error", None)
+    answer = http.post("/api/embeddings", json={"model": "overflow", "prompt": "sky"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "embedding contains NaN or Inf values")
+
+
+@pytest.mark.usefixtures("overflow")
+def test_nothing_bad_poisons_what_follows(http, home, encoder):
+    broken = home / "models" / "broken.gguf"
+    broken.write_bytes((home / "models" / "overflow.gguf").read_bytes()[:50_000])
+    expected, blue = encoder.encode(TEXTS).tobytes(), vectors(embed(http, model="overflow", input=["blue"]))
+    bad = [
+        {"input": ["a", 1]},
+        {"input": ["a", LONG], "truncate": False},
+        {"model": "overflow", "input": ["blue", "sky"]},
+        {"model": "broken", "input": ["a"]},
+        {"model": "nonesuch", "input": ["a"]},
+        {"input": "a", "options": {"num_ctx": 2}},
+    ]
+    try:
+        for body in bad:
+            assert embed(http, **body).status_code in (400, 404, 500)
+            assert vectors(embed(http, input=TEXTS)) == expected, body
+            assert vectors(embed(http, model="overflow", input=["blue"])) == blue, body
+    finally:
+        broken.unlink()
+
+
+def test_a_model_that_cannot_be_loaded_is_the_servers_fault(http, home):
+    broken = home / "models" / "broken.gguf"
+    broken.write_bytes(b"GGUF" + bytes(100))
+    try:
+        for path in ("/api/embed", "/api/embeddings"):
+            answer = http.post(path, json={"model": "broken", "input": "a", "prompt": "a"})
+            assert (answer.status_code, "broken.gguf" in answer.json()["error"]) == (500, True)
+    finally:
+        broken.unlink()
 
 
 def test_five_thousand_short_texts(http, encoder):
@@ -289,8 +416,6 @@ def test_legacy(http, encoder):
 
 
 def test_legacy_is_raw_for_xlm_roberta(http, e5):
-    from bankml.encoder import Encoder
-
     answer = http.post("/api/embeddings", json={"model": "multilingual-e5-small", "prompt": TEXTS[0]})
     with Encoder(e5) as encoder:
         raw = encoder.encode(TEXTS[:1], normalize=False)
@@ -320,7 +445,7 @@ def test_legacy_without_a_prompt(http, body):
 )
 def test_legacy_refusals(http, body, status, message):
     answer = http.post("/api/embeddings", json=body)
-    assert (answer.status_code, answer.json()) == (status, {"error": message})
+    assert (answer.status_code, answer.json()["error"]) == (status, message)
 
 
 BERT = {"general.architecture": "bert", "bert.pooling_type": 2}
@@ -346,6 +471,18 @@ def test_the_rule_of_raw_vectors(metadata, raw):
 
 
 # keep_alive
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(90, 90), (90.5, 90.5), ("90s", 90), ("1h30m", 5400), (None, 300), (-1, None), ("-1m", None), (1e18, None)],
+)
+def test_how_long_a_model_is_kept(http, value, seconds):
+    embed(http, input="a", keep_alive=value)
+    entry = next(model for model in http.get("/api/ps").json()["models"] if model["name"].startswith("all-minilm"))
+    expires = datetime.fromisoformat(entry["expires_at"])
+    left = (expires - datetime.now(UTC)).total_seconds()
+    assert left > 9e9 if seconds is None else seconds - 30 < left <= seconds
 
 
 def test_keep_alive_zero_drops_the_model_and_the_next_request_loads_it(http, encoder):

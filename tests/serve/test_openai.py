@@ -104,7 +104,15 @@ def test_token_ids_are_refused_with_the_switch_that_helps(client):
 def test_refusals(http, body, message):
     status, error = refused(http, **body)
     assert status == 400
-    assert error == {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    expected = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
+    assert {name: value for name, value in error.items() if name != "index"} == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "index"), [(["a", None], 1), ([[1, 2], [3]], 0), ([1, 2], 0), (["a", "b", [1]], 2), (1, None)]
+)
+def test_a_refusal_names_the_input(http, texts, index):
+    assert refused(http, input=texts)[1].get("index") == index
 
 
 def test_a_body_that_is_no_json(http):

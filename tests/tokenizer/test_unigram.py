@@ -55,8 +55,11 @@ def test_longest_match_may_end_inside_a_cluster(unigram: Engine, sentence_piece:
     assert unigram.tokenize(text)[0] == xlmr_ids(sentence_piece, text)
 
 
-def test_a_lone_surrogate_is_one_unknown_character(unigram: Engine) -> None:
-    assert unigram.tokenize("x\ud800y")[0] == unigram.tokenize("x\U0010fffdy")[0]
+def test_a_lone_surrogate_is_the_replacement_character(unigram: Engine) -> None:
+    for surrogate in "\ud800\udbff\udc00\udfff":
+        assert unigram.tokenize(f"x{surrogate}y")[0] == unigram.tokenize("x\ufffdy")[0]
+    for neighbour in "\ud7ff\ue000":  # the code points beside them are what they are
+        assert unigram.tokenize(f"x{neighbour}\ud800")[0] == unigram.tokenize(f"x{neighbour}\ufffd")[0]
 
 
 def test_special_text_is_a_token_only_when_asked(unigram: Engine, sentence_piece: SentencePieceProcessor) -> None:

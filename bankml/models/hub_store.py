@@ -1,0 +1,97 @@
+"""Models that were pulled from a hub: models/hf/owner/repo/file.gguf, beside each a record of what it is."""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bankml.models import atomic
+from bankml.models.hub_name import HubName, preferred
+from bankml.settings import Settings
+
+FOLDER = "hf"
+MAX_RECORD = 1 << 16  # bytes; a record is some 300
+_HEX = re.compile(r"[0-9a-f]+", re.ASCII)
+
+
+@dataclass(frozen=True)
+class HubModel:
+    """One file of a hub, on this machine. `commit` is the repository's state that it came from, 40 hex digits.
+
+    `sha256` (64 hex digits) and `size` are what the file must have; `licence` is what its repository states, or "".
+    """
+
+    name: HubName
+    path: Path
+    commit: str
+    sha256: str
+    size: int
+    licence: str
+
+
+def place(name: HubName, settings: Settings) -> Path:
+    """Where the file of this name lies or will lie."""
+    return _root(settings).joinpath(*name.path_parts)
+
+
+def find(name: HubName, settings: Settings) -> HubModel | None:
+    """The file of this name that was pulled; for a repository's name, the one of its files that `preferred` picks."""
+    if name.file:
+        return _model(name, place(name, settings))
+    here = files(name, settings)
+    picked = preferred([model.name.file for model in here])
+    return next((model for model in here if model.name.file == picked), None)
+
+
+def files(repository: HubName, settings: Settings) -> list[HubModel]:
+    """What was pulled of this repository and revision, by name."""
+    wanted = (repository.owner, repository.repo, repository.revision)
+    return [model for model in models(settings) if (model.name.owner, model.name.repo, model.name.revision) == wanted]
+
+
+def models(settings: Settings) -> list[HubModel]:
+    """Everything that was pulled, by name."""
+    root = _root(settings)
+    paths = sorted(path for path in root.glob("*/*/**/*") if path.suffix.lower() == ".gguf")
+    names = [(HubName.of_path(path.relative_to(root).parts), path) for path in paths]
+    found = [_model(name, path) for name, path in names if name]
+    return [model for model in found if model]
+
+
+def write(model: HubModel) -> None:
+    """Stores the record of `model`; from then on a file in its place is that model."""
+    record = {
+        "name": str(model.name),
+        "commit": model.commit,
+        "sha256": model.sha256,
+        "size": model.size,
+        "licence": model.licence,
+    }
+    with atomic.replacement(_record(model.path)) as temporary:
+        temporary.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def _root(settings: Settings) -> Path:
+    return settings.models / FOLDER
+
+
+def _record(path: Path) -> Path:
+    return path.with_name(f"{path.name}.json")
+
+
+def _model(name: HubName, path: Path) -> HubModel | None:
+    """None without the file or a sound record of it: then it counts as not pulled."""
+    match _read(_record(path)) if path.is_file() else None:
+        case {"commit": str(commit), "sha256": str(sha256), "size": int(size), "licence": str(licence)}:
+            sound = len(sha256) == 64 and _HEX.fullmatch(sha256)
+            return HubModel(name, path, commit, sha256, size, licence) if sound else None
+    return None
+
+
+def _read(record: Path) -> Any:
+    try:
+        with record.open("rb") as file:
+            return json.loads(file.read(MAX_RECORD))
+    except (OSError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,32 @@
+"""A JSON file whose content is an object, as the files of a Hugging Face folder are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bankml.errors import ModelError
+
+MAX_BYTES = 256 << 20  # XLM-R's tokenizer.json has 17 MB
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The object. Raises ModelError, naming the file, when it is absent, too large, no JSON or no object."""
+    value = read_any(path)
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} is not a JSON object: the model's folder is damaged")
+    return value
+
+
+def read_any(path: Path) -> Any:
+    """As `read`, for any JSON value."""
+    try:
+        if (size := path.stat().st_size) > MAX_BYTES:
+            raise ModelError(f"{path} has {size} bytes: at most {MAX_BYTES} are read of such a file")
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path} cannot be read ({error}): the model's folder is incomplete") from None
+
+
+def read_if_there(path: Path) -> dict[str, Any]:
+    """As `read`; a file that is absent counts as empty."""
+    return read(path) if path.exists() else {}

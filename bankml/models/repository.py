@@ -1,0 +1,141 @@
+"""What a repository of a hub holds, as the hub lists it. Nothing in the answer is believed before it is checked."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from bankml.errors import ModelError
+from bankml.models.hub import Hub
+from bankml.models.hub_name import HubName, preferred
+
+MAX_LISTING = 64 << 20  # bytes; a repository of 100,000 files is listed in some 20 MB
+LISTED = 12  # files in an error message
+MAIN = "main"
+
+_COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+class _Lfs(msgspec.Struct):
+    sha256: str
+    size: int
+
+
+class _Sibling(msgspec.Struct, rename="camel"):
+    rfilename: str
+    size: int | None = None
+    blob_id: str | None = None
+    lfs: _Lfs | None = None
+
+
+class _Info(msgspec.Struct):
+    sha: str
+    siblings: list[_Sibling]
+    tags: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class RepositoryFile:
+    """A file by its path. `sha256` is "" for one that is kept in git itself, which states no sha256."""
+
+    path: str
+    size: int
+    sha256: str
+    identity: str  # the sha256, or git's sha1 of the content: 64 or 40 hex digits
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The state `commit` of the repository `name`, whose `file` is the one that was asked for, or ""."""
+
+    name: HubName
+    commit: str
+    licence: str
+    files: tuple[RepositoryFile, ...]
+
+    def pick(self) -> RepositoryFile:
+        """The file that was asked for, or that the repository's name alone means. Raises ModelError with a list."""
+        found = {file.path: file for file in self.files}
+        if self.name.file:
+            if file := found.get(self.name.file):
+                return file
+            raise ModelError(
+                f"{replace(self.name, file='')} has no file {self.name.file}: it has {_listed(self.files)}"
+            )
+        models = [file for file in self.files if _is_model(file, self.name)]
+        if picked := preferred([file.path for file in models]):
+            return found[picked]
+        raise self._none() if not models else self._several(models)
+
+    def _none(self) -> ModelError:
+        return ModelError(
+            f"{self.name} has no GGUF file, only {_listed(self.files)}: name another repository, or download a folder "
+            "with safetensors and make a GGUF file of it with `bankml convert`"
+        )
+
+    def _several(self, models: list[RepositoryFile]) -> ModelError:
+        return ModelError(
+            f"{self.name} has {len(models)} GGUF files: name one, as in `bankml pull "
+            f"{replace(self.name, file=models[0].path)}`; they are {_listed(models)}"
+        )
+
+
+def read(hub: Hub, name: HubName) -> Repository:
+    """Asks `hub` for the listing of `name`'s repository. Raises ModelError."""
+    path = f"api/models/{name.repository}/revision/{quote(name.revision or MAIN, safe='')}?blobs=true"
+    with hub.stream(path, name) as response:
+        content = _body(response, hub)
+    try:
+        info = msgspec.json.decode(content, type=_Info)
+    except (msgspec.DecodeError, RecursionError):
+        raise _no_hub(hub) from None
+    if not _COMMIT.fullmatch(info.sha):
+        raise _no_hub(hub)
+    licence = next((tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")), "")
+    files = [file for file in map(_file, info.siblings) if file]
+    return Repository(name, info.sha, licence, tuple(sorted(files, key=lambda file: file.path)))
+
+
+def _body(response: Any, hub: Hub) -> bytes:
+    content = bytearray()
+    for chunk in response.iter_bytes():
+        content += chunk
+        if len(content) > MAX_LISTING:
+            raise _no_hub(hub)
+    return bytes(content)
+
+
+def _file(sibling: _Sibling) -> RepositoryFile | None:
+    """None for a file without a size or a digest, or with a name that could not be shown."""
+    sha256 = sibling.lfs.sha256 if sibling.lfs else ""
+    size = sibling.lfs.size if sibling.lfs else sibling.size
+    identity = sha256 or sibling.blob_id or ""
+    sound = _SHA256.fullmatch(sha256) if sha256 else _COMMIT.fullmatch(identity)
+    if size is None or size < 0 or not sound or not sibling.rfilename.isprintable():
+        return None
+    return RepositoryFile(sibling.rfilename, size, sha256, identity)
+
+
+def _is_model(file: RepositoryFile, name: HubName) -> bool:
+    return file.path.lower().endswith(".gguf") and not replace(name, file=file.path).invalid_part()
+
+
+def _listed(files: Sequence[RepositoryFile]) -> str:
+    """Models first, with their sizes."""
+    ordered = sorted(files, key=lambda file: (not file.path.lower().endswith(".gguf"), file.path))
+    shown = [f"{file.path} ({megabytes(file.size)})" for file in ordered[:LISTED]]
+    more = [f"{len(files) - LISTED} more"] if len(files) > LISTED else []
+    return ", ".join(shown + more) or "nothing"
+
+
+def megabytes(size: int) -> str:
+    """Bytes as people read them: 1,158 MB."""
+    return f"{size / 1e6:,.0f} MB" if size >= 10**6 else f"{size:,} bytes"
+
+
+def _no_hub(hub: Hub) -> ModelError:
+    return ModelError(f"{hub} does not answer as a hub does: check HF_ENDPOINT, and whether a proxy asks for a login")
