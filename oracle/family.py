@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bankml.models.gguf_writer import Bert, Origin, Tensor, _add_bert, _add_origin, _announce, _stored
+from bankml.models.gguf_writer import Bert, Origin, Tensor, _add_bert, _add_origin, _announce, _write_data
+from bankml.models.progress import silent
 from bankml.models.xlm_roberta import Unigram, read_unigram
 from oracle import seeded, vocabularies
 from oracle.vocabularies import Vocabulary
@@ -88,8 +89,7 @@ def make(path: Path, model: Published, ids: Iterable[int], layers: int = 2, mute
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_ti_data_to_file()
-    for tensor in tensors:
-        writer.write_tensor_data(_stored(tensor))
+    _write_data(writer, "seeded", tensors, silent)
     writer.close()
     _write_rows(path, table, ids)
     return path
