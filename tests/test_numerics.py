@@ -83,7 +83,7 @@ def test_alone_or_in_any_batch_order_and_thread_count(tiny: Tiny, backend: str, 
 
 
 def test_on_both_sides_of_every_switch_of_path(tiny: Tiny, backend: str) -> None:
-    """Row blocks (512), passes (1,024 tokens), query blocks (96), key tiles (64), panels (16, 32), row tiles (3 to 12)."""
+    """Row blocks (512), passes (1,024 tokens), query blocks (96), key tiles (64), panels (16, 32), tiles (3 to 12)."""
     encoder = Encoder(tiny(positions=1200, hidden=32, heads=2, ffn=48), backend=backend)
     rng = np.random.default_rng(1)
     lengths = [2, 5, 6, 7, 13, 15, 16, 17, 63, 64, 65, 95, 96, 97, 128, 193]
