@@ -30,10 +30,11 @@ uint64_t xcr0() {
 bool has(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
 
 uint32_t detect() {
-  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kF16c = 1u << 29;                    // leaf 1, ecx
-  constexpr uint32_t kAvx2Bit = 1u << 5, kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30, kVl = 1u << 31;  // leaf 7.0, ebx
-  constexpr uint32_t kAvx512VnniBit = 1u << 11;                                                 // leaf 7.0, ecx
-  constexpr uint32_t kAvxVnniBit = 1u << 4;                                                     // leaf 7.1, eax
+  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kF16c = 1u << 29;  // leaf 1, ecx
+  constexpr uint32_t kAvx2Bit = 1u << 5, kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30,
+                     kVl = 1u << 31;             // leaf 7.0, ebx
+  constexpr uint32_t kAvx512VnniBit = 1u << 11;  // leaf 7.0, ecx
+  constexpr uint32_t kAvxVnniBit = 1u << 4;      // leaf 7.1, eax
   constexpr uint64_t kXmmYmm = 0x06, kMaskZmm = 0xe0;
   uint32_t a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, kFma | kOsxsave | kF16c)) return 0;

@@ -12,7 +12,8 @@ bool in_blocks(const Matrix& w) { return info(w.type).block > 1; }
 
 int tiles(int mr, int m) { return (m + mr - 1) / mr; }
 
-// Where the tile of rows `tile` begins in the k block at k0, in values; a block holds all its tiles one after the other.
+// Where the tile of rows `tile` begins in the k block at k0, in values; a block holds all its tiles one after the
+// other.
 size_t offset(int mr, int m, int tile, int k0, int k) {
   const size_t padded = static_cast<size_t>(tiles(mr, m)) * mr;
   return padded * k0 + static_cast<size_t>(tile) * mr * k;

@@ -1,9 +1,9 @@
 // y = act(x Wᵀ + b) + r for several weight matrices over the same rows x: packing, blocking and threads. The only
 // caller of the backends' products.
 //
-// x is packed once into k-major tiles that all threads share, as floats or, for weights in blocks, as 16-bit integers. A
-// thread takes a chunk of outputs, packs just those weights into its own panels (second-level cache, k up to kKBlock at
-// once) and runs every row tile over them.
+// x is packed once into k-major tiles that all threads share, as floats or, for weights in blocks, as 16-bit integers.
+// A thread takes a chunk of outputs, packs just those weights into its own panels (second-level cache, k up to kKBlock
+// at once) and runs every row tile over them.
 #pragma once
 
 #include <span>
@@ -57,8 +57,8 @@ struct Packed {
   size_t bytes() const;
 };
 
-// The scale of a row of 16-bit integers, and what its values are multiplied by to become them. A row that is all but zero
-// is zeros; one that is not finite has the scale NaN, so that its outputs are not finite either.
+// The scale of a row of 16-bit integers, and what its values are multiplied by to become them. A row that is all but
+// zero is zeros; one that is not finite has the scale NaN, so that its outputs are not finite either.
 float scale_of(const Backend& backend, const float* x, int k, float& inverse);
 
 // Rows x (m, k), ldx apart.

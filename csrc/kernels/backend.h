@@ -53,8 +53,8 @@ struct Ahead {
 
 // m rows of x as 16-bit integers, packed: value = integer · scale.
 struct Rows16 {
-  const int16_t* values;         // (k / 2, mr16, 2)
-  const float* sums;             // (k / 16, mr16) sums of 16 integers; read for types with minima only
+  const int16_t* values;          // (k / 2, mr16, 2)
+  const float* sums;              // (k / 16, mr16) sums of 16 integers; read for types with minima only
   const float* scales = nullptr;  // (m), once the last inputs are taken: y is multiplied by them
 };
 

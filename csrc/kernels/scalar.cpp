@@ -134,9 +134,8 @@ void pack_panels16(DType type, const uint8_t* rows, size_t row_bytes, int n, int
     int8_t* q = reinterpret_cast<int8_t*>(panels);
     float* d = reinterpret_cast<float*>(panels + static_cast<size_t>(k) * kNr);
     for (int j = 0; j < kNr && first + j < n; ++j) {
-      blocks::with(type, [&]<class Type>(Type) {
-        unpack_column<Type>(rows + (first + j) * row_bytes, k0, k, q + j, d + j);
-      });
+      blocks::with(type,
+                   [&]<class Type>(Type) { unpack_column<Type>(rows + (first + j) * row_bytes, k0, k, q + j, d + j); });
     }
   }
 }
@@ -164,9 +163,7 @@ void multiply16(DType type, const Rows16& x, int m, const uint8_t* panels, int n
       const int8_t* q = reinterpret_cast<const int8_t*>(panel) + j % kNr;
       const float* d = reinterpret_cast<const float*>(panel + static_cast<size_t>(k) * kNr) + j % kNr;
       float& out = y[row * ldy + j];
-      blocks::with(type, [&]<class Type>(Type) {
-        out = integer_chain<Type>(x, row, q, d, k, resume ? out : 0.0f);
-      });
+      blocks::with(type, [&]<class Type>(Type) { out = integer_chain<Type>(x, row, q, d, k, resume ? out : 0.0f); });
       if (x.scales != nullptr) out *= x.scales[row];
     }
   }
@@ -176,7 +173,8 @@ void multiply16(DType type, const Rows16& x, int m, const uint8_t* panels, int n
 
 extern const Backend backend_scalar;
 constinit const Backend backend_scalar = {
-    "scalar", 0, kMr, kNr, pack_rows, pack_panels, multiply_packed, kMr16, largest, pack_rows16, pack_panels16, multiply16, finish, layer_norm, attend, accumulate,
+    "scalar", 0,           kMr,           kNr,        pack_rows, pack_panels, multiply_packed, kMr16,
+    largest,  pack_rows16, pack_panels16, multiply16, finish,    layer_norm,  attend,          accumulate,
 };
 
 }  // namespace bankml
