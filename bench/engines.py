@@ -3,13 +3,16 @@
 import ctypes
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Texts = Sequence[Sequence[int]]
+LONG = 1.0  # seconds
 
 
 class Engine(Protocol):
@@ -73,7 +76,7 @@ class LlamaCpp:
         best = min(seconds, key=lambda sizes: seconds[sizes])
         self._seconds(splits[best])
         threads = len(os.sched_getaffinity(0))
-        return f"{max(best)} {'text' if max(best) == 1 else 'texts'} a pass, {threads} threads"
+        return f"{_most(best)} a pass, {threads} threads"
 
     def run(self) -> None:
         """Encodes all batches; the context keeps the vectors of the last one."""
@@ -97,10 +100,7 @@ class LlamaCpp:
         tokens = max(sum(map(len, texts)) for texts in split)
         self._context = self._new_context(tokens, max(map(len, split)))
         self._batches = [self._new_batch(texts) for texts in split]
-        self.run()
-        start = time.perf_counter()
-        self.run()
-        return time.perf_counter() - start
+        return _warm_seconds(self.run)
 
     def _new_context(self, tokens: int, texts: int) -> Any:
         options = self._api.llama_context_default_params()
@@ -134,6 +134,77 @@ class LlamaCpp:
         self._batches, self._context = [], None
 
 
+class OnnxRuntime:
+    """ONNX Runtime on the graph of onnx_graph.py: all cores; texts of equal length share a call, so nothing is padded.
+
+    Whether one text a call, some or all of a length are fastest is tried, as for llama.cpp.
+    """
+
+    PASS_TOKENS = (1, 512, 1 << 20)
+    int8 = False
+
+    def __init__(self, path: str) -> None:
+        import onnxruntime
+
+        from bench import onnx_graph
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        model = onnx_graph.cached(Path(path), self.int8)
+        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        self._calls: list[NDArray[np.int64]] = []
+        self._last = np.empty((0, 0), np.float32)
+
+    def prepare(self, texts: Texts) -> str:
+        """Tries every split once and keeps the fastest."""
+        splits = {tuple(map(len, split)): split for limit in self.PASS_TOKENS if (split := _equal(texts, limit))}
+        seconds = {sizes: self._seconds(split) for sizes, split in splits.items()}
+        best = min(seconds, key=lambda sizes: seconds[sizes])
+        self._seconds(splits[best])
+        return f"{_most(best)} a call, {len(os.sched_getaffinity(0))} threads"
+
+    def run(self) -> None:
+        """One call of the session for each group."""
+        for ids in self._calls:
+            self._last = self._session.run(None, {"ids": ids})[0]
+
+    def vectors(self) -> NDArray[np.float32]:
+        """Unit vectors (texts, dims) of the last call only."""
+        unit: NDArray[np.float32] = self._last / np.linalg.norm(self._last, axis=1, keepdims=True)
+        return unit
+
+    def _seconds(self, split: list[list[Sequence[int]]]) -> float:
+        self._calls = [np.array(texts, np.int64) for texts in split]
+        return _warm_seconds(self.run)
+
+
+class OnnxRuntimeInt8(OnnxRuntime):
+    """The same with dynamic int8 products."""
+
+    int8 = True
+
+
+def _warm_seconds(run: Callable[[], None]) -> float:
+    """Of the second run; of the first when it takes so long that warming up is nothing beside it."""
+    for _ in range(2):
+        start = time.perf_counter()
+        run()
+        if (seconds := time.perf_counter() - start) > LONG:
+            break
+    return seconds
+
+
+def _equal(texts: Texts, limit: int) -> list[list[Sequence[int]]]:
+    """Passes whose texts have one length each; the last text stays in the last pass, so that vectors() can find it."""
+    last = len(texts[-1])
+    order = sorted(texts, key=lambda ids: (len(ids) == last, len(ids)))
+    return [split for _, group in groupby(order, key=len) for split in _passes(list(group), limit)]
+
+
+def _most(sizes: Sequence[int]) -> str:
+    return "1 text" if max(sizes) == 1 else f"{max(sizes)} texts"
+
+
 def _passes(texts: Texts, limit: int) -> list[list[Sequence[int]]]:
     """The texts in order, gathered into passes of at most `limit` tokens (and at least one text)."""
     passes: list[list[Sequence[int]]] = [[]]
@@ -144,4 +215,10 @@ def _passes(texts: Texts, limit: int) -> list[list[Sequence[int]]]:
     return passes
 
 
-ENGINES: dict[str, type[Bankml] | type[LlamaCpp]] = {"bankml": Bankml, "llama.cpp": LlamaCpp}
+ENGINES: dict[str, type[Bankml] | type[LlamaCpp] | type[OnnxRuntime]] = {
+    "bankml": Bankml,
+    "llama.cpp": LlamaCpp,
+    "ONNX Runtime f32": OnnxRuntime,
+    "ONNX Runtime int8": OnnxRuntimeInt8,
+}
+PEERS = [name for name in ENGINES if name != "bankml"]

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-HEAD = (
-    ("model", "texts x tokens", "bankml tokens/s", "llama.cpp tokens/s", "ratio", "of the f32 peak"),
-    ("a call", "bankml MB", "llama.cpp MB"),
-)
+OWN = ("model", "texts x tokens", "bankml tokens/s", "of the f32 peak", "a call", "bankml MB")
 
 
 def table(run: dict[str, Any]) -> str:
-    """Markdown: a line for each case, in the order they ran."""
-    head = [cell for part in HEAD for cell in part]
-    rows = [_cells(found["extra_info"]) for found in run["benchmarks"] if found["extra_info"]]
+    """Markdown: a line for each case, in the order they ran; for each peer how many times as fast bankml is."""
+    found = [case["extra_info"] for case in run["benchmarks"] if case["extra_info"]]
+    peers = list(dict.fromkeys(name for case in found for name in case["seconds"] if name != "bankml"))
+    head = [*OWN, *peers]
+    rows = [[*_own(case), *(_peer(case, name) for name in peers)] for case in found]
     return "\n".join(["| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)])
 
 
@@ -45,15 +44,23 @@ def _both(by_threads: dict[str, float], unit: float) -> str:
     return " / ".join(f"{value / unit:.1f}" for _, value in sorted(by_threads.items(), key=lambda pair: int(pair[0])))
 
 
-def _cells(found: dict[str, Any]) -> list[str]:
-    ours, peer = found["tokens_per_second"]["ours"], found["tokens_per_second"]["peer"]
-    seconds, peak = found["seconds"]["ours"], found["peak_operations_per_second"]
-    share = f"{100 * found['operations'] / seconds / peak:.0f} %" if peak else "-"
-    resident = found["resident_bytes"]
-    return [
-        *(found["model"], found["case"], f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", share),
-        *(_duration(seconds), f"{resident['ours'] / 1e6:,.0f}", f"{resident['peer'] / 1e6:,.0f}"),
-    ]
+def _own(case: dict[str, Any]) -> list[str]:
+    seconds, peak = case["seconds"]["bankml"], case["peak_operations_per_second"]
+    share = f"{100 * case['operations'] / seconds / peak:.0f} %" if peak else "-"
+    speed = f"{case['tokens'] / seconds:,.0f}"
+    return [case["model"], case["case"], speed, share, _duration(seconds), _megabytes(case, "bankml")]
+
+
+def _peer(case: dict[str, Any], name: str) -> str:
+    """How many times as fast bankml is; the peer's own tokens per second and memory."""
+    if name not in case["seconds"]:
+        return "-"
+    speed, ratio = case["tokens"] / case["seconds"][name], case["seconds"][name] / case["seconds"]["bankml"]
+    return f"**{ratio:.2f}** ({speed:,.0f}; {_megabytes(case, name)} MB)"
+
+
+def _megabytes(case: dict[str, Any], name: str) -> str:
+    return f"{case['resident_bytes'][name] / 1e6:,.0f}"
 
 
 def _duration(seconds: float) -> str:

@@ -1,12 +1,13 @@
-"""Every case of cases.py: bankml and llama.cpp take turns, with the machine's peak measured between them.
+"""Every case of cases.py: bankml and its peers take turns, with the machine's peak measured between them.
 
-Each engine lives in a process of its own, so that neither's threads or memory touch the other's; pytest-benchmark's
+Each engine lives in a process of its own, so that none's threads or memory touch another's; pytest-benchmark's
 clock is the time that bankml's process measured inside itself.
 """
 
 import statistics
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,8 +15,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from bench import cases, peak
 from bench.cases import CASES, Case
+from bench.engines import ENGINES, PEERS
 from bench.worker import Turn, Worker
 
+LEAST_COSINE = 0.99  # ONNX Runtime's int8 is the coarsest
 PAUSE = 0.05  # seconds: an engine's threads go on spinning for a while after a call
 
 
@@ -31,77 +34,69 @@ class Clock:
 clock = Clock()
 
 
-@dataclass
-class Pair:
-    """The two engines of a model."""
-
-    ours: Worker
-    peer: Worker
+Workers = dict[str, Worker]  # by the engine's name, bankml first
 
 
 @dataclass
 class Rounds:
     """What happened so far in a case."""
 
-    pair: Pair
+    workers: Workers
     case: Case
     threads: int
-    ours: list[Turn] = field(default_factory=list)
-    peer: list[Turn] = field(default_factory=list)
+    turns: dict[str, list[Turn]] = field(default_factory=lambda: {name: [] for name in ENGINES})
     peaks: list[float] = field(default_factory=list)
 
     def others(self) -> None:
-        """The machine's peak, then llama.cpp's turn."""
+        """The machine's peak, then each peer's turn."""
         time.sleep(PAUSE)
         self.peaks.append(max((peak.flops(name, self.threads) for name in peak.levels()), default=0.0))
-        self.peer.append(self.pair.peer.turn(self.case.repeats))
-        time.sleep(PAUSE)
+        for name in PEERS:
+            self.turns[name].append(self.workers[name].turn(self.case.repeats))
+            time.sleep(PAUSE)
 
     def own(self) -> None:
         """bankml's turn."""
-        self.ours.append(self.pair.ours.turn(self.case.repeats))
-        clock.seconds += statistics.median(self.ours[-1].seconds)
+        self.turns["bankml"].append(self.workers["bankml"].turn(self.case.repeats))
+        clock.seconds += statistics.median(self.turns["bankml"][-1].seconds)
 
 
 @pytest.fixture(scope="module", params=dict.fromkeys(case.model for case in CASES), ids=lambda model: model.name)
-def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    """Both engines with the model loaded."""
+def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    """All engines with the model loaded."""
     path = str(request.param.path())
-    with Worker("bankml", path) as ours, Worker("llama.cpp", path) as peer:
-        yield Pair(ours, peer)
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(Worker(name, path)) for name in ENGINES}
 
 
 @pytest.mark.benchmark(timer=clock)
-@pytest.mark.parametrize(("pair", "case"), [(case.model, case) for case in CASES], indirect=["pair"], ids=str)
-def test_speed(benchmark: BenchmarkFixture, pair: Pair, case: Case, threads: int) -> None:
-    rounds = Rounds(pair, case, threads)
+@pytest.mark.parametrize(("workers", "case"), [(case.model, case) for case in CASES], indirect=["workers"], ids=str)
+def test_speed(benchmark: BenchmarkFixture, workers: Workers, case: Case, threads: int) -> None:
+    rounds = Rounds(workers, case, threads)
     texts = case.model.texts(case.lengths)
-    settings = {"bankml": pair.ours.prepare(texts), "llama.cpp": pair.peer.prepare(texts)}
-    pair.ours.turn()
+    settings = {name: worker.prepare(texts) for name, worker in workers.items()}
+    workers["bankml"].turn()
     benchmark.pedantic(rounds.own, setup=rounds.others, rounds=case.rounds)  # type: ignore[no-untyped-call]
     benchmark.extra_info |= {"settings": settings, **figures(rounds)}
-    assert benchmark.extra_info["cosine"] > 0.999  # both did the same work
+    assert min(benchmark.extra_info["cosines"].values()) > LEAST_COSINE  # all did the same work
 
 
 def figures(rounds: Rounds) -> dict[str, object]:
     """What report.py needs: medians of the rounds, tokens per second, memory in bytes."""
     case, model = rounds.case, rounds.case.model
-    operations = cases.operations(model.path(), case.lengths)
-    speeds = {name: case.tokens / seconds(turns) for name, turns in (("ours", rounds.ours), ("peer", rounds.peer))}
     return {
         "model": model.name,
         "case": case.name,
         "tokens": case.tokens,
         "rounds": case.rounds,
         "repeats": case.repeats,
-        "tokens_per_second": speeds,
-        "seconds": {"ours": seconds(rounds.ours), "peer": seconds(rounds.peer)},
-        "cpu_seconds": {"ours": cpu(rounds.ours), "peer": cpu(rounds.peer)},
-        "operations": operations,
+        "seconds": {name: seconds(turns) for name, turns in rounds.turns.items()},
+        "cpu_seconds": {name: cpu(turns) for name, turns in rounds.turns.items()},
+        "operations": cases.operations(model.path(), case.lengths),
         "peak_operations_per_second": statistics.median(rounds.peaks),
         "layer_bytes": cases.layer_bytes(model.path()),
-        "resident_bytes": {"ours": resident(rounds.ours), "peer": resident(rounds.peer)},
-        "cosine": cosine(rounds.pair),
+        "resident_bytes": {name: resident(turns) for name, turns in rounds.turns.items()},
+        "cosines": {name: cosine(rounds.workers, name) for name in PEERS},
     }
 
 
@@ -120,6 +115,7 @@ def resident(turns: list[Turn]) -> int:
     return max(turn.resident.total for turn in turns)
 
 
-def cosine(pair: Pair) -> float:
-    """Between the two engines' vectors of the last text."""
-    return sum(a * b for a, b in zip(pair.ours.last_vector(), pair.peer.last_vector(), strict=True))
+def cosine(workers: Workers, peer: str) -> float:
+    """Between bankml's and a peer's vector of the last text."""
+    pairs = zip(workers["bankml"].last_vector(), workers[peer].last_vector(), strict=True)
+    return sum(a * b for a, b in pairs)

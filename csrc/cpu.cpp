@@ -26,14 +26,26 @@ uint64_t xcr0() {
   return uint64_t{high} << 32 | low;
 }
 
+// Whether all of `bits` are set.
+bool has(uint32_t word, uint32_t bits) { return (word & bits) == bits; }
+
 uint32_t detect() {
-  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kF16c = 1u << 29, kAvx2Bit = 1u << 5;
-  constexpr uint64_t kXmmYmm = 6;
+  constexpr uint32_t kFma = 1u << 12, kOsxsave = 1u << 27, kF16c = 1u << 29;  // leaf 1, ecx
+  constexpr uint32_t kAvx2Bit = 1u << 5, kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30,
+                     kVl = 1u << 31;             // leaf 7.0, ebx
+  constexpr uint32_t kAvx512VnniBit = 1u << 11;  // leaf 7.0, ecx
+  constexpr uint32_t kAvxVnniBit = 1u << 4;      // leaf 7.1, eax
+  constexpr uint64_t kXmmYmm = 0x06, kMaskZmm = 0xe0;
   uint32_t a, b, c, d;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || (c & kOsxsave) == 0 || (xcr0() & kXmmYmm) != kXmmYmm) return 0;
-  const bool fma_f16c = (c & kFma) && (c & kF16c);
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
-  return fma_f16c && (b & kAvx2Bit) ? uint32_t{kAvx2} : 0;
+  if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, kFma | kOsxsave | kF16c)) return 0;
+  if ((xcr0() & kXmmYmm) != kXmmYmm) return 0;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || !has(b, kAvx2Bit)) return 0;
+  uint32_t found = kAvx2;
+  if (has(b, kF | kDq | kBw | kVl) && (xcr0() & kMaskZmm) == kMaskZmm) {
+    found |= has(c, kAvx512VnniBit) ? kAvx512 | kAvx512Vnni : kAvx512;
+  }
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && has(a, kAvxVnniBit)) found |= kAvxVnni;
+  return found;
 }
 #else
 uint32_t detect() { return 0; }

@@ -6,7 +6,10 @@
 namespace bankml {
 
 enum CpuFeature : uint32_t {
-  kAvx2 = 1,  // AVX2, FMA and F16C, with the OS saving ymm registers
+  kAvx2 = 1,        // AVX2, FMA and F16C, with the OS saving ymm registers
+  kAvxVnni = 2,     // dot products of integers in 256 bits
+  kAvx512 = 4,      // AVX-512 F, VL, BW and DQ, with the OS saving zmm and mask registers
+  kAvx512Vnni = 8,  // dot products of integers in 512 bits
 };
 
 // Features usable in this process: CPUID, and XCR0 for the registers that the OS saves.

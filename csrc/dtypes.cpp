@@ -57,19 +57,19 @@ bool finite(const uint8_t* blocks, size_t count) {
 
 template <class Type>
 constexpr DTypeInfo blocked(const char* name) {
-  return {name, Type::values, Type::bytes, widen<Type>, finite<Type>};
+  return {name, Type::values, Type::bytes, Type::minima, widen<Type>, finite<Type>};
 }
 
 constexpr DTypeInfo other(const char* name, int block, int block_bytes) {
-  return {name, block, block_bytes, nullptr, nullptr};
+  return {name, block, block_bytes, false, nullptr, nullptr};
 }
 
 constexpr DTypeInfo kRemoved = other("removed", 0, 0);
 
 // By ggml's id; ids 4, 5, 31-33 and 36-38 were removed from ggml and stay empty.
 constexpr DTypeInfo kTypes[] = {
-    {"F32", 1, 4, widen_f32, finite_f32},
-    {"F16", 1, 2, widen_f16, finite_f16},
+    {"F32", 1, 4, false, widen_f32, finite_f32},
+    {"F16", 1, 2, false, widen_f16, finite_f16},
     blocked<blocks::Q4_0>("Q4_0"),
     blocked<blocks::Q4_1>("Q4_1"),
     kRemoved,
@@ -98,7 +98,7 @@ constexpr DTypeInfo kTypes[] = {
     other("I64", 1, 8),
     other("F64", 1, 8),
     other("IQ1_M", 256, 56),
-    {"BF16", 1, 2, widen_bf16, finite_bf16},
+    {"BF16", 1, 2, false, widen_bf16, finite_bf16},
     kRemoved,
     kRemoved,
     kRemoved,

@@ -29,6 +29,7 @@ struct DTypeInfo {
   const char* name;  // as ggml spells it: "F16", "Q4_0"
   int block;         // values a block; 0 = an id that no longer exists
   int block_bytes;
+  bool minima;  // values are d·q − m, not d·q alone
   // `count` values (a multiple of the block) from blocks to floats; null: known, but not supported.
   void (*widen)(const uint8_t* blocks, float* out, size_t count);
   // Whether every scale and value in `blocks` is finite.

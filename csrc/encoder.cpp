@@ -15,7 +15,8 @@ constexpr int kRowBlock = 512;  // rows whose queries, attention and FFN exist a
 
 size_t Workspace::bytes() const {
   return sizeof(float) * (x.capacity() + k.capacity() + v.capacity() + q.capacity() + a.capacity() + f.capacity() +
-                          packed.capacity() + picked.capacity() + scratch.capacity());
+                          picked.capacity() + scratch.capacity()) +
+         packed.bytes();
 }
 
 // A span of rows of one text: rows [first, first + count) of `x` attend to the keys of text `text`.
@@ -32,7 +33,6 @@ struct Pass::Rows {
 Pass::Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch,
            Workspace& workspace)
     : model_(model), weights_(weights), settings_(settings), batch_(batch), ws_(workspace) {
-  const Backend& backend = settings.backend;
   const size_t tokens = batch.tokens(), hidden = model.hidden;
   const int blocks = (batch.tokens() + kRowBlock - 1) / kRowBlock;
   block_ = (batch.tokens() + blocks - 1) /
@@ -41,7 +41,6 @@ Pass::Pass(const Model& model, const Weights& weights, const Settings& settings,
   for (auto* whole : {&ws_.x, &ws_.k, &ws_.v}) whole->resize(tokens * hidden);
   for (auto* part : {&ws_.q, &ws_.a}) part->resize(block * hidden);
   ws_.f.resize(block * model.ffn);
-  ws_.packed.resize(packed_size(backend, block_, std::max(model.hidden, model.ffn)));
   ws_.picked.resize(batch.texts() * hidden);
   ws_.scratch.resize(scratch * settings.threads);
 }
@@ -133,12 +132,11 @@ void Pass::keys_and_values(const Crew& crew, const Layer& layer) {
   const size_t hidden = model_.hidden;
   for (int first = 0; first < batch_.tokens(); first += block_) {
     const int rows = std::min(block_, batch_.tokens() - first);
-    pack(crew, ws_.x.data() + first * hidden, hidden, rows, model_.hidden, ws_.packed.data());
     const Product products[] = {
         {.w = layer.k.w, .bias = layer.k.b.data(), .y = ws_.k.data() + first * hidden, .ldy = hidden},
         {.w = layer.v.w, .bias = layer.v.b.data(), .y = ws_.v.data() + first * hidden, .ldy = hidden},
     };
-    multiply(crew, ws_.packed.data(), rows, products);
+    multiply(crew, {ws_.x.data() + first * hidden, hidden, rows, model_.hidden}, products, ws_.packed);
   }
 }
 
@@ -166,14 +164,12 @@ Pass::Rows Pass::picked_rows() {
 void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows) {
   const size_t hidden = model_.hidden;
   const Act act = settings_.gelu == Gelu::erf ? Act::gelu_erf : Act::gelu_tanh;
-  float* packed = ws_.packed.data();
   for (int first = 0; first < rows.count; first += block_) {
     const int count = std::min(block_, rows.count - first);
     float* x = rows.x + first * hidden;  // (count, hidden)
     const auto product = [&](const float* from, const Linear& linear, Act act_of, const float* residual, float* to) {
-      pack(crew, from, linear.w.k, count, linear.w.k, packed);
       const Product p{linear.w, linear.b.data(), act_of, residual, hidden, to, static_cast<size_t>(linear.w.n)};
-      multiply(crew, packed, count, {&p, 1});
+      multiply(crew, {from, static_cast<size_t>(linear.w.k), count, linear.w.k}, {&p, 1}, ws_.packed);
     };
     product(x, layer.q, Act::none, nullptr, ws_.q.data());
     attend(crew, rows, first, count);

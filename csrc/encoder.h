@@ -15,7 +15,7 @@ struct Workspace {
   std::vector<float> x, k, v;  // (tokens, hidden), whole
   std::vector<float> q, a;     // (block, hidden)
   std::vector<float> f;        // (block, ffn)
-  std::vector<float> packed;   // (block up to a tile, max(hidden, ffn))
+  Packed packed;               // (block up to a tile, max(hidden, ffn))
   std::vector<float> picked;   // (texts, hidden): the rows that pooling needs, in the last layer
   std::vector<float> scratch;  // (threads, panels or attention tiles)
   size_t bytes() const;

@@ -1,17 +1,71 @@
 #include "linear.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace bankml {
 
 namespace {
 
-int tiles(const Backend& backend, int m) { return (m + backend.mr - 1) / backend.mr; }
+bool in_blocks(const Matrix& w) { return info(w.type).block > 1; }
 
-// Where the tile of rows `tile` begins in the k block at k0; a block holds all its tiles one after the other.
-size_t packed_offset(const Backend& backend, int m, int tile, int k0, int k) {
-  const size_t padded = static_cast<size_t>(tiles(backend, m)) * backend.mr;
-  return padded * k0 + static_cast<size_t>(tile) * backend.mr * k;
+int tiles(int mr, int m) { return (m + mr - 1) / mr; }
+
+// Where the tile of rows `tile` begins in the k block at k0, in values; a block holds all its tiles one after the
+// other.
+size_t offset(int mr, int m, int tile, int k0, int k) {
+  const size_t padded = static_cast<size_t>(tiles(mr, m)) * mr;
+  return padded * k0 + static_cast<size_t>(tile) * mr * k;
+}
+
+template <class T>
+void grow(std::vector<T>& buffer, size_t size) {
+  if (buffer.size() < size) buffer.resize(size);
+}
+
+// Calls act(first row, rows, tile) for every tile of m rows.
+template <class Act>
+void for_tiles(const Crew& crew, int mr, int m, const Act& act) {
+  Counter work(tiles(mr, m));
+  crew.turn.run(crew.threads, [&](int) {
+    for (int64_t item; (item = work.next()) >= 0;) {
+      const int tile = static_cast<int>(item), row = tile * mr;
+      act(row, std::min(mr, m - row), tile);
+    }
+  });
+}
+
+void pack_floats(const Crew& crew, const Input& x, Packed& packed) {
+  const int mr = crew.backend.mr;
+  grow(packed.floats, offset(mr, x.m, 0, x.k, 0));
+  for_tiles(crew, mr, x.m, [&](int row, int m, int tile) {
+    for (int k0 = 0; k0 < x.k; k0 += kKBlock) {
+      const int k = std::min(kKBlock, x.k - k0);
+      float* to = packed.floats.data() + offset(mr, x.m, tile, k0, k);
+      crew.backend.pack_rows(x.x + row * x.ldx + k0, x.ldx, m, k, to);
+    }
+  });
+}
+
+void pack_integers(const Crew& crew, const Input& x, bool sums, Packed& packed) {
+  const int mr = crew.backend.mr16;
+  const size_t size = offset(mr, x.m, 0, x.k, 0);
+  grow(packed.integers, size);
+  grow(packed.sums, sums ? size / 16 : 0);
+  grow(packed.scales, x.m);
+  for_tiles(crew, mr, x.m, [&](int row, int m, int tile) {
+    float inverse[kMaxTile];
+    for (int i = 0; i < m; ++i) {
+      packed.scales[row + i] = scale_of(crew.backend, x.x + (row + i) * x.ldx, x.k, inverse[i]);
+    }
+    for (int k0 = 0; k0 < x.k; k0 += kKBlock) {
+      const int k = std::min(kKBlock, x.k - k0);
+      const size_t at = offset(mr, x.m, tile, k0, k);
+      float* to_sums = sums ? packed.sums.data() + at / 16 : nullptr;
+      crew.backend.pack_rows16(x.x + row * x.ldx + k0, x.ldx, m, k, inverse, packed.integers.data() + at, to_sums);
+    }
+  });
 }
 
 // Outputs a work item covers: enough items for the threads to share evenly, never less than one panel.
@@ -33,50 +87,81 @@ Ahead ahead_of(const Chunk& chunk, int k0) {
   return {w.data + w.row_bytes() * chunk.n0 + begin, w.row_bytes(), end - begin, chunk.n};
 }
 
+// Inputs k0 … k0 + k of a tile of rows times the panels of a chunk.
+struct Step {
+  int row, m, tile;  // rows
+  int k0, k;         // inputs
+  bool last;         // no more inputs follow
+};
+
+void multiply_tile(const Backend& backend, const Packed& packed, int m, const Chunk& chunk, const Step& step,
+                   const float* panels, Ahead& ahead) {
+  const Product& p = *chunk.p;
+  float* y = p.y + step.row * p.ldy + chunk.n0;
+  if (!in_blocks(p.w)) {
+    const float* rows = packed.floats.data() + offset(backend.mr, m, step.tile, step.k0, step.k);
+    backend.multiply(rows, step.m, panels, chunk.n, step.k, step.k0 > 0, y, p.ldy, ahead);
+    return;
+  }
+  const size_t at = offset(backend.mr16, m, step.tile, step.k0, step.k);
+  const Rows16 rows{packed.integers.data() + at, packed.sums.data() + at / 16,
+                    step.last ? packed.scales.data() + step.row : nullptr};
+  backend.multiply16(p.w.type, rows, step.m, reinterpret_cast<const uint8_t*>(panels), chunk.n, step.k, step.k0 > 0, y,
+                     p.ldy, ahead);
+}
+
+void pack_panels(const Backend& backend, const Chunk& chunk, int k0, int k, float* panels) {
+  const Matrix& w = chunk.p->w;
+  const uint8_t* rows = w.data + w.row_bytes() * chunk.n0;
+  if (in_blocks(w)) {
+    backend.pack_panels16(w.type, rows, w.row_bytes(), chunk.n, k0, k, reinterpret_cast<uint8_t*>(panels));
+  } else {
+    backend.pack_panels(w.type, rows, w.row_bytes(), chunk.n, k0, k, panels);
+  }
+}
+
 // One chunk of outputs of one product, for all m rows; `next` is this thread's next one.
-void multiply_chunk(const Backend& backend, const float* packed, int m, const Chunk& chunk, const Chunk& next,
+void multiply_chunk(const Backend& backend, const Packed& packed, int m, const Chunk& chunk, const Chunk& next,
                     float* panels) {
   const Product& p = *chunk.p;
-  const Matrix& w = p.w;
-  const int n0 = chunk.n0, n = chunk.n;
-  for (int k0 = 0; k0 < w.k; k0 += kKBlock) {
-    const int k = std::min(kKBlock, w.k - k0);
-    backend.pack_panels(w.type, w.data + w.row_bytes() * n0, w.row_bytes(), n, k0, k, panels);
-    Ahead ahead = k0 + k < w.k ? ahead_of(chunk, k0 + k) : ahead_of(next, 0);
-    for (int tile = 0; tile < tiles(backend, m); ++tile) {
-      const int row = tile * backend.mr;
-      const int rows = std::min(backend.mr, m - row);
-      float* y = p.y + row * p.ldy + n0;
-      backend.multiply(packed + packed_offset(backend, m, tile, k0, k), rows, panels, n, k, k0 > 0, y, p.ldy, ahead);
-      if (k0 + k < w.k) continue;
-      const float* residual = p.residual == nullptr ? nullptr : p.residual + row * p.ldr + n0;
-      backend.finish(y, p.ldy, rows, n, p.bias + n0, p.act, residual, p.ldr);
+  const int mr = in_blocks(p.w) ? backend.mr16 : backend.mr;
+  for (int k0 = 0; k0 < p.w.k; k0 += kKBlock) {
+    const int k = std::min(kKBlock, p.w.k - k0);
+    const bool last = k0 + k == p.w.k;
+    pack_panels(backend, chunk, k0, k, panels);
+    Ahead ahead = last ? ahead_of(next, 0) : ahead_of(chunk, k0 + k);
+    for (int tile = 0; tile < tiles(mr, m); ++tile) {
+      const int row = tile * mr, rows = std::min(mr, m - row);
+      multiply_tile(backend, packed, m, chunk, {row, rows, tile, k0, k, last}, panels, ahead);
+      if (!last) continue;
+      const float* residual = p.residual == nullptr ? nullptr : p.residual + row * p.ldr + chunk.n0;
+      float* y = p.y + row * p.ldy + chunk.n0;
+      backend.finish(y, p.ldy, rows, chunk.n, p.bias + chunk.n0, p.act, residual, p.ldr);
     }
   }
 }
 
 }  // namespace
 
-size_t packed_size(const Backend& backend, int m, int k) {
-  return static_cast<size_t>(tiles(backend, m)) * backend.mr * k;
+float scale_of(const Backend& backend, const float* x, int k, float& inverse) {
+  constexpr float kTop = 32767.0f, kLeast = 0x1p-110f;
+  const float largest = backend.largest(x, k);
+  inverse = largest >= kLeast && std::isfinite(largest) ? kTop / largest : 0.0f;
+  if (!std::isfinite(largest)) return std::numeric_limits<float>::quiet_NaN();
+  return largest >= kLeast ? largest / kTop : 0.0f;
 }
 
-void pack(const Crew& crew, const float* x, size_t ldx, int m, int k, float* packed) {
-  const Backend& backend = crew.backend;
-  Counter work(tiles(backend, m));
-  crew.turn.run(crew.threads, [&](int) {
-    for (int64_t item; (item = work.next()) >= 0;) {
-      const int tile = static_cast<int>(item), row = tile * backend.mr;
-      for (int k0 = 0; k0 < k; k0 += kKBlock) {
-        const int width = std::min(kKBlock, k - k0);
-        backend.pack_rows(x + row * ldx + k0, ldx, std::min(backend.mr, m - row), width,
-                          packed + packed_offset(backend, m, tile, k0, width));
-      }
-    }
-  });
+size_t Packed::bytes() const {
+  return sizeof(float) * (floats.capacity() + sums.capacity() + scales.capacity()) +
+         sizeof(int16_t) * integers.capacity();
 }
 
-void multiply(const Crew& crew, const float* packed, int m, std::span<const Product> products) {
+void multiply(const Crew& crew, const Input& x, std::span<const Product> products, Packed& packed) {
+  const auto any = [&](auto is) { return std::any_of(products.begin(), products.end(), is); };
+  if (any([](const Product& p) { return !in_blocks(p.w); })) pack_floats(crew, x, packed);
+  if (any([](const Product& p) { return in_blocks(p.w); })) {
+    pack_integers(crew, x, any([](const Product& p) { return info(p.w.type).minima; }), packed);
+  }
   int outputs = 0;
   for (const Product& p : products) outputs += p.w.n;
   const int chunk = chunk_of(crew, outputs);
@@ -94,7 +179,7 @@ void multiply(const Crew& crew, const float* packed, int m, std::span<const Prod
   crew.turn.run(crew.threads, [&](int thread) {
     for (Chunk now = take(), next; now.p != nullptr; now = next) {
       next = take();
-      multiply_chunk(crew.backend, packed, m, now, next, crew.of(thread));
+      multiply_chunk(crew.backend, packed, x.m, now, next, crew.of(thread));
     }
   });
 }

@@ -1,8 +1,9 @@
 // y = act(x Wᵀ + b) + r for several weight matrices over the same rows x: packing, blocking and threads. The only
 // caller of the backends' products.
 //
-// x is packed once into k-major tiles that all threads share. A thread takes a chunk of outputs, widens just those
-// weights into its own panels (second-level cache, k up to kKBlock at once) and runs every row tile over them.
+// x is packed once into k-major tiles that all threads share, as floats or, for weights in blocks, as 16-bit integers.
+// A thread takes a chunk of outputs, packs just those weights into its own panels (second-level cache, k up to kKBlock
+// at once) and runs every row tile over them.
 #pragma once
 
 #include <span>
@@ -47,9 +48,27 @@ struct Crew {
 // Floats of scratch a thread needs for panels.
 constexpr size_t panel_scratch() { return size_t{kMaxChunk + kMaxTile} * kKBlock; }
 
-// Floats that m rows of k inputs take when packed.
-size_t packed_size(const Backend& backend, int m, int k);
-void pack(const Crew& crew, const float* x, size_t ldx, int m, int k, float* packed);
-void multiply(const Crew& crew, const float* packed, int m, std::span<const Product> products);
+// The rows of a product as its backends take them, in floats or integers; kept from product to product.
+struct Packed {
+  std::vector<float> floats;      // tiles (k, mr), k block by k block
+  std::vector<int16_t> integers;  // tiles (k / 2, mr16, 2), k block by k block
+  std::vector<float> sums;        // tiles (k / 16, mr16), k block by k block
+  std::vector<float> scales;      // (m)
+  size_t bytes() const;
+};
+
+// The scale of a row of 16-bit integers, and what its values are multiplied by to become them. A row that is all but
+// zero is zeros; one that is not finite has the scale NaN, so that its outputs are not finite either.
+float scale_of(const Backend& backend, const float* x, int k, float& inverse);
+
+// Rows x (m, k), ldx apart.
+struct Input {
+  const float* x;
+  size_t ldx;
+  int m, k;
+};
+
+// All of `products` over the same rows, whose length is each product's k.
+void multiply(const Crew& crew, const Input& x, std::span<const Product> products, Packed& packed);
 
 }  // namespace bankml

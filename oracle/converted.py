@@ -40,8 +40,8 @@ def _source_row(
     what: str, path: Path, ids: list[list[int]], reference: folders.FolderReference, limit: float | None
 ) -> Row:
     found = vectors.distance(vectors.encode_ids(path, ids), reference.encode_ids(ids))
-    passed = found.close if limit is None else found.cosine >= limit
-    allowed = vectors.CLOSE if limit is None else f"cosine ≥ {limit} (rounded weights)"
+    passed = vectors.FLOATS.allows(found) if limit is None else found.cosine >= limit
+    allowed = str(vectors.FLOATS) if limit is None else f"cosine ≥ {limit} (rounded weights)"
     return Row(what, "numpy float64, the source's weights", str(found), allowed, passed)
 
 

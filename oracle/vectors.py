@@ -20,7 +20,6 @@ from oracle.report import Row
 Vectors = list[NDArray[np.float64]]
 Ids = list[list[int]]
 
-COSINE, DELTA = 0.999_999, 1e-5  # to float64 on the same weights: f32 rounding in another order
 LLAMA, LLAMA_QUANTISED = 0.9999, 0.99  # llama.cpp rounds activations to F16, or to 8 bits where weights are quantised
 PUBLISHED = 0.999_99
 DIFFERENT = 0.5  # seeded models: no two texts may look alike
@@ -41,13 +40,34 @@ class Distance:
     def __str__(self) -> str:
         return f"1 - cosine {max(0.0, 1 - self.cosine):.1e}, max |Δ| {self.delta:.1e}"
 
-    @property
-    def close(self) -> bool:
-        """Within what f32 may differ from float64."""
-        return self.cosine >= COSINE and self.delta <= DELTA
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The least cosine and the largest difference of a component, to float64 on the same weights."""
+
+    cosine: float
+    delta: float
+
+    def __str__(self) -> str:
+        return f"cosine ≥ {self.cosine}, max |Δ| ≤ {self.delta:.0e}"
+
+    def allows(self, found: Distance) -> bool:
+        """Whether both hold; what is not a number is not allowed."""
+        return found.cosine >= self.cosine and found.delta <= self.delta
 
 
-CLOSE = f"cosine ≥ {COSINE}, max |Δ| ≤ {DELTA:.0e}"
+FLOATS = Tolerance(0.999_999, 1e-5)  # f32 rounding in another order
+INTEGERS = Tolerance(0.999_999, 1e-4)  # rows rounded to 16 bits, where weights are stored in blocks
+
+
+def in_blocks(path: Path) -> bool:
+    """Whether any weight of a file is of a quantised type."""
+    return any(tensor["type"] not in ("F32", "F16", "BF16") for tensor in Engine(str(path), threads=1).tensors)
+
+
+def tolerance(path: Path) -> Tolerance:
+    """What a model's vectors may differ by."""
+    return INTEGERS if in_blocks(path) else FLOATS
 
 
 def distance(ours: Vectors, theirs: Vectors) -> Distance:
@@ -85,7 +105,7 @@ def builtin(name: str, path: Path) -> list[Row]:
     what = f"{name}, {len(ids)} texts of {min(map(len, ids))} to {max(map(len, ids))} tokens"
     ours = encode_ids(path, ids)
     return [
-        _reference_row(what, ours, Reference(path).encode_ids(ids)),
+        _reference_row(what, ours, Reference(path).encode_ids(ids), tolerance(path)),
         llama_row(what, path, ids),
         _torch_row(what, path, ours, ids),
     ]
@@ -108,8 +128,12 @@ def _tiny(folder: Path, dtype: seeded.DType) -> list[Row]:
         llamas += _llama(path, ids)
         alike = max(alike, largest_cosine(found))
     what = f"2 layers, {dtype}, 4 poolings, 2 vocabularies, {LENGTHS} tokens"
-    limit = LLAMA if dtype.startswith("F") else LLAMA_QUANTISED
-    return [_reference_row(what, ours, references), _llama_figures(what, tanhs, llamas, limit), _alike_row(what, alike)]
+    limit = LLAMA_QUANTISED if in_blocks(path) else LLAMA
+    return [
+        _reference_row(what, ours, references, tolerance(path)),
+        _llama_figures(what, tanhs, llamas, limit),
+        _alike_row(what, alike),
+    ]
 
 
 def tiny_model(path: Path, dtype: seeded.DType, pooling: seeded.Pooling, kind: str) -> tuple[Path, Ids]:
@@ -127,7 +151,7 @@ def full() -> list[Row]:
     rows = []
     for at, length in enumerate(FULL_LENGTHS):
         what, one = f"bge-m3's shape, F16, {length:,} tokens", slice(at, at + 1)
-        rows += [_reference_row(what, ours[one], references[one]), _full_llama_row(what, path, ids[one])]
+        rows += [_reference_row(what, ours[one], references[one], FLOATS), _full_llama_row(what, path, ids[one])]
     return [*rows, _alike_row("bge-m3's shape, F16, all lengths", largest_cosine(ours))]
 
 
@@ -166,7 +190,7 @@ def faults(minilm: Path, e5: Path) -> list[Row]:
 def _fault_row(fault: Fault, subjects: Sequence[tuple[Path, Ids]]) -> Row:
     found = [fault_distance(path, ids, fault) for path, ids in subjects]
     weakest = min(found, key=lambda one: one.delta)
-    caught = sum(not one.close for one in found)
+    caught = sum(not tolerance(path).allows(one) for (path, _), one in zip(subjects, found, strict=True))
     what = f"planted in the reference: {fault}"
     return Row(
         what, f"{len(found)} models", f"caught in {caught}; weakest: {weakest}", "caught in all", caught == len(found)
@@ -187,15 +211,14 @@ def largest_cosine(vectors: Vectors) -> float:
     return float((pooled @ pooled.T)[~np.eye(len(pooled), dtype=bool)].max())
 
 
-def _reference_row(what: str, ours: Vectors, reference: Vectors) -> Row:
+def _reference_row(what: str, ours: Vectors, reference: Vectors, allowed: Tolerance) -> Row:
     found = distance(ours, reference)
-    return Row(what, "numpy float64", str(found), CLOSE, found.close)
+    return Row(what, "numpy float64", str(found), str(allowed), allowed.allows(found))
 
 
 def llama_row(what: str, path: Path, ids: Ids) -> Row:
     """The engine with tanh GELU, against llama.cpp on the same file and ids."""
-    quantised = any(tensor["type"].startswith("Q") for tensor in Engine(str(path), threads=1).tensors)
-    limit = LLAMA_QUANTISED if quantised else LLAMA
+    limit = LLAMA_QUANTISED if in_blocks(path) else LLAMA
     return _llama_figures(what, encode_ids(path, ids, "tanh"), _llama(path, ids), limit)
 
 
@@ -205,13 +228,14 @@ def _llama_figures(what: str, ours: Vectors, theirs: Vectors, limit: float) -> R
 
 
 def _torch_row(what: str, path: Path, ours: Vectors, ids: Ids) -> Row:
+    allowed = tolerance(path)
     try:
         from oracle import torch_graph
     except (ImportError, OSError):  # absent, or a build for a GPU whose libraries are not here
-        return Row(what, "PyTorch f32", "skipped: PyTorch is not installed", CLOSE, True)
+        return Row(what, "PyTorch f32", "skipped: PyTorch is not installed", str(allowed), True)
 
     found = distance(ours, torch_graph.encode_ids(path, ids))
-    return Row(what, "PyTorch f32", str(found), CLOSE, found.close)
+    return Row(what, "PyTorch f32", str(found), str(allowed), allowed.allows(found))
 
 
 def _alike_row(what: str, cosine: float) -> Row:

@@ -22,9 +22,12 @@ BUILD = ROOT / "build" / "cpp"  # made by `make test-cpp`
 
 def flags() -> dict[str, list[str]]:
     """Backend name → its ISA flags, as CMakeLists.txt lists them; scalar has none."""
-    listed = re.search(r"set\(BANKML_BACKENDS (.*)\)", (ROOT / "CMakeLists.txt").read_text())
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    variables = dict(re.findall(r'set\((BANKML_AVX\w+) "([^"]+)"\)', cmake))
+    listed = re.search(r"set\(BANKML_BACKENDS (.*)\)", cmake)
     assert listed, "CMakeLists.txt lists no backends"
-    pairs = (entry.split(":") for entry in re.findall(r'"([^"]+)"', listed[1]))
+    whole = re.sub(r"\$\{(\w+)\}", lambda match: variables[match[1]], listed[1])
+    pairs = (entry.split(":") for entry in re.findall(r'"([^"]+)"', whole))
     return {"scalar": []} | {name: options.split() for name, options in pairs}
 
 

@@ -35,7 +35,7 @@ MIXED = {
 }
 MODELS = EVERY_TYPE | MIXED
 POOLINGS = ("mean", "cls", "last", "none")
-LARGEST_TILE = 6  # rows of the widest backend's tile
+LARGEST_TILE = 12  # rows of the widest backend's tile
 WORDS = "the sky is blue because light of the sun is scattered by air and water".split()
 
 Tiny = Callable[..., Path]
@@ -83,7 +83,7 @@ def test_alone_or_in_any_batch_order_and_thread_count(tiny: Tiny, backend: str, 
 
 
 def test_on_both_sides_of_every_switch_of_path(tiny: Tiny, backend: str) -> None:
-    """Row blocks (512), passes (1,024 tokens), query blocks (96), key tiles (64), panels (16) and row tiles (6)."""
+    """Row blocks (512), passes (1,024 tokens), query blocks (96), key tiles (64), panels (16, 32), tiles (3 to 12)."""
     encoder = Encoder(tiny(positions=1200, hidden=32, heads=2, ffn=48), backend=backend)
     rng = np.random.default_rng(1)
     lengths = [2, 5, 6, 7, 13, 15, 16, 17, 63, 64, 65, 95, 96, 97, 128, 193]
@@ -145,7 +145,7 @@ def test_every_type_is_close_to_float64(tiny: Tiny, backend: str, model: str) ->
     assert np.isfinite(ours).all()
     assert vectors.largest_cosine(ours) < 0.9
     found = vectors.distance(ours, Reference(path).encode_ids(ids))
-    assert found.close, found
+    assert vectors.tolerance(path).allows(found), found
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -31,7 +31,7 @@ struct Attention {
 constexpr int kKeyTile = 64;     // keys a tile, counted from position 0
 constexpr int kMaxQueries = 96;  // queries that share one packing of a key tile
 constexpr int kLanes = 16;       // lanes of a sum along a row
-constexpr int kMaxTile = 16;     // the largest mr or nr of any backend
+constexpr int kMaxTile = 32;     // the largest mr or nr of any backend
 
 // Floats of scratch that `attend` needs for heads of `dim`: queries, outputs, running maxima and sums, one tile of K, V
 // and scores.
@@ -51,6 +51,13 @@ struct Ahead {
   size_t at = 0;    // next byte of `row`
 };
 
+// m rows of x as 16-bit integers, packed: value = integer · scale.
+struct Rows16 {
+  const int16_t* values;          // (k / 2, mr16, 2)
+  const float* sums;              // (k / 16, mr16) sums of 16 integers; read for types with minima only
+  const float* scales = nullptr;  // (m), once the last inputs are taken: y is multiplied by them
+};
+
 struct Backend {
   const char* name;
   uint32_t needs;  // CpuFeature bits
@@ -58,12 +65,21 @@ struct Backend {
 
   // x (m ≤ mr, k) → (k, mr); rows beyond m are zeros.
   void (*pack_rows)(const float* x, size_t ldx, int m, int k, float* packed);
-  // Inputs k0 … k0 + k of n weight rows → panels of nr outputs, each (k, nr); outputs beyond n are zeros. k0 is a
-  // multiple of the block.
+  // Inputs k0 … k0 + k of n weight rows (F32, F16, BF16) → panels of nr outputs, each (k, nr); outputs beyond n are
+  // zeros.
   void (*pack_panels)(DType type, const uint8_t* rows, size_t row_bytes, int n, int k0, int k, float* panels);
   // y (m ≤ mr, n) = packed rows · panels; `resume` goes on from the sums already in y.
   void (*multiply)(const float* packed, int m, const float* panels, int n, int k, bool resume, float* y, size_t ldy,
                    Ahead& ahead);
+  // The same for the types with blocks, in integers; k0 and k are multiples of the block.
+  int mr16;
+  // The largest |x| of a row; NaN or infinite where the row holds such a value.
+  float (*largest)(const float* x, int k);
+  // round(x · inverse) of m ≤ mr16 rows, k a multiple of 32; `sums` may be null.
+  void (*pack_rows16)(const float* x, size_t ldx, int m, int k, const float* inverse, int16_t* packed, float* sums);
+  void (*pack_panels16)(DType type, const uint8_t* rows, size_t row_bytes, int n, int k0, int k, uint8_t* panels);
+  void (*multiply16)(DType type, const Rows16& x, int m, const uint8_t* panels, int n, int k, bool resume, float* y,
+                     size_t ldy, Ahead& ahead);
   // y = act(y + bias) + residual over (m, n); residual may be null.
   void (*finish)(float* y, size_t ldy, int m, int n, const float* bias, Act act, const float* residual, size_t ldr);
   // y = (x − mean)/√(var + eps)·w + b over one row; y may be x.

@@ -22,11 +22,11 @@ RUN: dict[str, Any] = {
                 "rounds": 7,
                 "repeats": 1,
                 "settings": {"bankml": "avx2, 2 threads", "llama.cpp": "1 text a pass, 2 threads"},
-                "tokens_per_second": {"ours": 250.0, "peer": 200.0},
-                "seconds": {"ours": 2.048, "peer": 2.56},
+                "tokens": 512,
+                "seconds": {"bankml": 2.048, "llama.cpp": 2.56},
                 "operations": 308e9,
                 "peak_operations_per_second": 188e9,
-                "resident_bytes": {"ours": 700e6, "peer": 1300e6},
+                "resident_bytes": {"bankml": 700e6, "llama.cpp": 1300e6},
             }
         },
         {"extra_info": {}},  # a case that failed
@@ -37,7 +37,7 @@ RUN: dict[str, Any] = {
 def test_a_line_for_each_case() -> None:
     lines = report.table(RUN).split("\n")
     assert len(lines) == 3
-    assert lines[2] == "| m | 1 x 512 | 250 | 200 | 1.25 | 80 % | 2.05 s | 700 | 1,300 |"
+    assert lines[2] == "| m | 1 x 512 | 250 | 80 % | 2.05 s | 700 | **1.25** (200; 1,300 MB) |"
 
 
 def test_the_summary_says_where_and_how() -> None:
@@ -49,4 +49,4 @@ def test_the_summary_says_where_and_how() -> None:
 
 def test_a_machine_without_a_peak_has_no_fraction() -> None:
     found = {**RUN["benchmarks"][0]["extra_info"], "peak_operations_per_second": 0.0}
-    assert report._cells(found)[5] == "-"
+    assert report._own(found)[3] == "-"

@@ -10,6 +10,11 @@ from bench.worker import Worker
 from oracle import seeded
 
 IDS = [[2, 7, 9, 3], [2, 11, 3]]
+PEERS = [
+    ("llama.cpp", "llama_cpp", 0.999),
+    ("ONNX Runtime f32", "onnxruntime", 0.99999),
+    ("ONNX Runtime int8", "onnxruntime", 0.99),
+]
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +33,16 @@ def test_a_turn_is_the_engines_work(tiny: Path) -> None:
     np.testing.assert_allclose(last, Encoder(tiny).encode_ids(IDS)[-1], rtol=1e-6)
 
 
-def test_llama_cpp_is_fed_the_same(tiny: Path) -> None:
-    pytest.importorskip("llama_cpp")
-    with Worker("bankml", str(tiny)) as ours, Worker("llama.cpp", str(tiny)) as peer:
+@pytest.mark.parametrize(("peer", "needs", "cosine"), PEERS)
+def test_a_peer_is_fed_the_same(tiny: Path, peer: str, needs: str, cosine: float) -> None:
+    pytest.importorskip(needs)
+    with Worker("bankml", str(tiny)) as ours, Worker(peer, str(tiny)) as other:
         for ids in (IDS, IDS[:1], IDS * 20):
             ours.prepare(ids)
-            assert "a pass" in peer.prepare(ids)
+            assert "threads" in other.prepare(ids)
             ours.turn()
-            peer.turn(repeats=2)
-            assert np.dot(ours.last_vector(), peer.last_vector()) > 0.999
+            other.turn(repeats=2)
+            assert np.dot(ours.last_vector(), other.last_vector()) > cosine
 
 
 def test_an_engine_that_ends_is_an_error(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ inline std::vector<int> halves(DType type) {
 
 // Blocks of any type with every byte random, halves and floats kept finite and moderate; `extreme` sets all quants to
 // their ends (−128, nibble 0 and 15).
-inline std::vector<uint8_t> blocks(DType type, size_t count, bool extreme, uint32_t seed) {
+inline std::vector<uint8_t> random_blocks(DType type, size_t count, bool extreme, uint32_t seed) {
   std::mt19937 random(seed);
   const DTypeInfo& t = info(type);
   std::vector<uint8_t> out(count / t.block * t.block_bytes);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "check.h"
-#include "kernel_data.h"
+#include "kernel_products.h"
 #include "kernels/registry.h"
 
 using namespace bankml;
@@ -12,42 +12,41 @@ using namespace bankml::testing;
 
 namespace {
 
+#include "kernels/blocks.inc"
+
 const Backend& scalar() { return *available_backends().back(); }
 
-// n × k weights of a type, and the same as floats.
-struct TestWeights {
-  TestWeights(DType of, int outputs, int inputs, bool extreme, uint32_t seed) : type(of), n(outputs), k(inputs) {
-    bytes = blocks(type, static_cast<size_t>(n) * k, extreme, seed);
+// Weights of a type, the same as floats, and what each value is the difference of: |d·q| + |m|.
+struct TestWeights : Weights {
+  TestWeights(DType of, int outputs, int inputs, bool extreme, uint32_t seed) : Weights{of, outputs, inputs, {}} {
+    bytes = random_blocks(type, static_cast<size_t>(n) * k, extreme, seed);
     floats.resize(static_cast<size_t>(n) * k);
     info(type).widen(bytes.data(), floats.data(), floats.size());
+    for (const float value : floats) sizes.push_back(std::fabs(double{value}));
+    blocks::with(type, [&]<class Type>(Type) { read_sizes<Type>(); });
   }
-  DType type;
-  int n, k;
-  std::vector<uint8_t> bytes;
+
+  template <class Type>
+  void read_sizes() {
+    Unpacked<Type::values> block;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const size_t at = i % Type::values;
+      if (at == 0) Type::unpack(bytes.data() + i / Type::values * Type::bytes, block);
+      sizes[i] = std::fabs(double{block.d[at / kGroup]} * block.q[at]) + std::fabs(double{block.m[at / kGroup]});
+    }
+  }
+
   std::vector<float> floats;
+  std::vector<double> sizes;
 };
 
-// y (m, n) by the backend's own packing and tiles, k in blocks of `k_block`; with weights to fetch ahead or without.
+// y (m, n) with k in blocks of `k_block`.
 std::vector<float> product(const Backend& backend, const std::vector<float>& x, int m, const TestWeights& w,
                            int k_block, bool fetching = false) {
   const size_t ldy = static_cast<size_t>(w.n) + 3;
-  Guarded y(m * ldy);
-  for (int k0 = 0; k0 < w.k; k0 += k_block) {
-    const int k = std::min(k_block, w.k - k0);
-    Guarded panels(static_cast<size_t>((w.n + backend.nr - 1) / backend.nr * backend.nr) * k);
-    backend.pack_panels(w.type, w.bytes.data(), dtype_row_bytes(w.type, w.k), w.n, k0, k, panels.data());
-    CHECK(panels.intact());
-    for (int row = 0; row < m; row += backend.mr) {
-      const int rows = std::min(backend.mr, m - row);
-      Guarded packed(static_cast<size_t>(backend.mr) * k);
-      backend.pack_rows(x.data() + static_cast<size_t>(row) * w.k + k0, w.k, rows, k, packed.data());
-      CHECK(packed.intact());
-      Ahead ahead;
-      if (fetching) ahead = {w.bytes.data(), dtype_row_bytes(w.type, w.k), dtype_row_bytes(w.type, w.k), w.n};
-      backend.multiply(packed.data(), rows, panels.data(), w.n, k, k0 > 0, y.data() + row * ldy, ldy, ahead);
-    }
-  }
-  CHECK(y.intact());
+  std::vector<int> ends;
+  for (int k0 = 0; k0 < w.k; k0 += k_block) ends.push_back(std::min(w.k, k0 + k_block));
+  const Guarded y = testing::product(backend, {x.data(), static_cast<size_t>(w.k), m}, w, ldy, ends, fetching);
   std::vector<float> out;
   for (int row = 0; row < m; ++row) {
     for (int j = 0; j < w.n; ++j) out.push_back(y[row * ldy + j]);
@@ -56,17 +55,22 @@ std::vector<float> product(const Backend& backend, const std::vector<float>& x, 
   return out;
 }
 
-// Within 2·k·2⁻²⁴·Σ|x·w| of the sum in double, for every output.
-bool near_double(const std::vector<float>& y, const std::vector<float>& x, int m, const TestWeights& w) {
+// Within 2·k·2⁻²⁴·Σ|x|·(|d·q| + |m|) of the sum in double, for every output; with rows in integers half a step of them,
+// and the rounding of their scale and its inverse (2⁻²² of the largest), times Σ|w|.
+bool near_double(const Backend& backend, const std::vector<float>& y, const std::vector<float>& x, int m,
+                 const TestWeights& w) {
   for (int row = 0; row < m; ++row) {
+    const float* from = x.data() + static_cast<size_t>(row) * w.k;
+    const double largest = backend.largest(from, w.k);
+    const double step = w.in_blocks() ? largest / 32767 / 2 + largest * 0x1p-22 : 0;
     for (int j = 0; j < w.n; ++j) {
-      double sum = 0, size = 0;
+      double sum = 0, bound = 1e-44;  // the smallest denormal
       for (int i = 0; i < w.k; ++i) {
-        const double term = double{x[static_cast<size_t>(row) * w.k + i]} * w.floats[static_cast<size_t>(j) * w.k + i];
-        sum += term;
-        size += std::fabs(term);
+        const size_t at = static_cast<size_t>(j) * w.k + i;
+        sum += double{from[i]} * w.floats[at];
+        bound += 2 * w.k * 0x1p-24 * std::fabs(from[i]) * w.sizes[at] + step * w.sizes[at];
       }
-      if (!(std::fabs(y[static_cast<size_t>(row) * w.n + j] - sum) <= 2 * w.k * 0x1p-24 * size)) return false;
+      if (!(std::fabs(y[static_cast<size_t>(row) * w.n + j] - sum) <= bound)) return false;
     }
   }
   return true;
@@ -76,7 +80,7 @@ void check_product(const Backend& backend, DType type, int m, int n, int k, Fill
   const TestWeights w(type, n, k, extreme, static_cast<uint32_t>(m * 31 + n * 7 + k));
   const std::vector<float> x = filled(static_cast<size_t>(m) * k, fill, static_cast<uint32_t>(n + k));
   const std::vector<float> y = product(backend, x, m, w, k_block);
-  CHECK(near_double(y, x, m, w));
+  CHECK(near_double(backend, y, x, m, w));
   CHECK(y == product(backend, x, m, w, k_block, true));
   CHECK(y ==
         product(scalar(), x, m, w, w.k));  // the same additions in the same order: the same bits, however k is split
@@ -98,7 +102,7 @@ TEST(kernels_required_backends_are_available) {
 TEST(kernels_product_at_every_edge) {
   for (const Backend* backend : available_backends()) {
     for (const DType type : kTypes) {
-      for (int m = 1; m <= backend->mr + 1; ++m) {
+      for (int m = 1; m <= std::max(backend->mr, backend->mr16) + 1; ++m) {
         for (const int n : {1, 7, 8, 9, 15, 16, 17, 33}) {
           for (const int k : {1, 3, 8, 31, 32, 33, 63, 64, 65, 160, 256}) {
             if (k % info(type).block == 0) check_product(*backend, type, m, n, k, Fill::random, false, std::max(32, k));
@@ -129,12 +133,12 @@ TEST(kernels_product_of_real_shapes) {
   }
 }
 
-// Panels hold the bits that the type table gives, also where denormals are flushed: a widened half is no denormal, and
-// an F32 or BF16 that is one is passed on as it is.
+// Panels of floats hold the bits that the type table gives, also where denormals are flushed: a widened half is no
+// denormal, and an F32 or BF16 that is one is passed on as it is.
 TEST(kernels_panels_are_the_type_tables_bits) {
   constexpr int kInputs = 512, kOutputs = 19, kFirst = 256;
   for (const Backend* backend : available_backends()) {
-    for (const DType type : kTypes) {
+    for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
       const TestWeights w(type, kOutputs, kInputs, false, 5);
       std::vector<float> panels(static_cast<size_t>(kOutputs + kMaxTile) * (kInputs - kFirst));
       const FlushDenormals flush;
@@ -148,6 +152,23 @@ TEST(kernels_panels_are_the_type_tables_bits) {
         }
       }
       CHECK(same);
+    }
+  }
+}
+
+// A row's largest value is seen wherever it stands, and so is what is no number.
+TEST(kernels_largest) {
+  for (const Backend* backend : available_backends()) {
+    for (const int k : {1, 31, 32, 33, 100}) {
+      for (int at = 0; at < k; ++at) {
+        std::vector<float> x(k, 0.5f);
+        x[at] = -3.0f;
+        CHECK(backend->largest(x.data(), k) == 3.0f);
+        x[at] = -INFINITY;
+        CHECK(std::isinf(backend->largest(x.data(), k)));
+        x[at] = NAN;
+        CHECK(std::isnan(backend->largest(x.data(), k)));
+      }
     }
   }
 }

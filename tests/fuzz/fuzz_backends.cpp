@@ -10,7 +10,7 @@
 
 #include "../../csrc/cpu.h"
 #include "../../csrc/kernels/registry.h"
-#include "../cpp/kernel_data.h"
+#include "../cpp/kernel_products.h"
 
 using namespace bankml;
 using namespace bankml::testing;
@@ -23,9 +23,9 @@ void require(bool holds) {
   if (!holds) __builtin_trap();
 }
 
-class Input {
+class Bytes {
  public:
-  Input(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  Bytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
 
   // The next byte; the second time round they are others, so that rows differ.
   uint8_t byte() {
@@ -63,16 +63,9 @@ bool same(const Guarded& a, const Guarded& b) {
   return a.intact() && b.intact();
 }
 
-struct Matrix {
-  DType type;
-  int n, k;
-  std::vector<uint8_t> bytes;
-  Floats floats;  // as the type table widens them
-};
-
 // Any bytes but for halves that are not finite.
-Matrix matrix(Input& in) {
-  Matrix w{kTypes[in.byte() % std::size(kTypes)], in.up_to(49), 0, {}, {}};
+Weights weights(Bytes& in) {
+  Weights w{kTypes[in.byte() % std::size(kTypes)], in.up_to(49), 0, {}};
   const DTypeInfo& type = info(w.type);
   w.k = type.block == 1 ? in.up_to(100) : type.block * in.up_to(type.block == 32 ? 5 : 2);
   const size_t count = static_cast<size_t>(w.n) * w.k;
@@ -93,77 +86,56 @@ Matrix matrix(Input& in) {
     }
   }
   require(type.finite(w.bytes.data(), count));
-  w.floats.resize(count);
-  type.widen(w.bytes.data(), w.floats.data(), count);
   return w;
 }
 
-int round_up(int value, int step) { return (value + step - 1) / step * step; }
-
-// Panels of inputs k0 … k0 + k, each value of them checked.
-Guarded panels_of(const Backend& backend, const Matrix& w, int k0, int k) {
-  Guarded panels(static_cast<size_t>(round_up(w.n, backend.nr)) * k);
-  backend.pack_panels(w.type, w.bytes.data(), dtype_row_bytes(w.type, w.k), w.n, k0, k, panels.data());
-  for (int j = 0; j < round_up(w.n, backend.nr); ++j) {
-    const size_t column = static_cast<size_t>(j / backend.nr) * k * backend.nr + j % backend.nr;
-    for (int i = 0; i < k; ++i) {
-      require(same(panels[column + i * backend.nr], j < w.n ? w.floats[j * w.k + k0 + i] : 0.0f));
-    }
-  }
-  require(panels.intact());
-  return panels;
-}
-
-struct Rows {
-  int m;
-  size_t ldx, ldy;
-  Floats x;       // (m, ldx)
-  int split;      // inputs of the first block; the sums of the second go on from it
-  bool fetching;  // touches weights to come, as linear does
-};
-
-Guarded product(const Backend& backend, const Rows& rows, const Matrix& w) {
-  Guarded y(rows.m * rows.ldy);
-  for (const auto& [k0, k] : {std::pair{0, rows.split}, std::pair{rows.split, w.k - rows.split}}) {
-    if (k == 0) continue;
-    Guarded panels = panels_of(backend, w, k0, k);
-    Ahead ahead;
-    if (rows.fetching) ahead = {w.bytes.data(), dtype_row_bytes(w.type, w.k), dtype_row_bytes(w.type, w.k), w.n};
-    for (int row = 0; row < rows.m; row += backend.mr) {
-      const int m = std::min(backend.mr, rows.m - row);
-      Guarded packed(static_cast<size_t>(backend.mr) * k);
-      backend.pack_rows(rows.x.data() + row * rows.ldx + k0, rows.ldx, m, k, packed.data());
-      require(packed.intact());
-      backend.multiply(packed.data(), m, panels.data(), w.n, k, k0 > 0, y.data() + row * rows.ldy, rows.ldy, ahead);
-    }
-  }
-  require(y.intact());
-  return y;
-}
-
 // |Δ| ≤ 2·k·2⁻²⁴·Σ|x·w|, and 2⁻¹²⁶ for each sum that may have been flushed; sums that may overflow are not compared.
-void check_sums(const Rows& rows, const Matrix& w, const Guarded& ours, const Guarded& scalar) {
-  for (int row = 0; row < rows.m; ++row) {
-    for (int j = 0; j < w.n; ++j) {
-      double size = 0;
-      for (int i = 0; i < w.k; ++i) size += std::fabs(double{rows.x[row * rows.ldx + i]} * w.floats[j * w.k + i]);
-      const float a = ours[row * rows.ldy + j], b = scalar[row * rows.ldy + j];
-      require(size > 1e38 || std::fabs(double{a} - b) <= 2 * w.k * (0x1p-24 * size + 0x1p-126));
+bool close(const Rows& rows, const Weights& w, int row, const float* widened, float a, float b) {
+  double size = 0;
+  for (int i = 0; i < w.k; ++i) size += std::fabs(double{rows.x[row * rows.ldx + i]} * widened[i]);
+  return size > 1e38 || std::fabs(double{a} - b) <= 2 * w.k * (0x1p-24 * size + 0x1p-126);
+}
+
+// Weights in blocks are multiplied exactly and added in one order: the same bits. Others are close.
+void check_sums(const Rows& rows, const Weights& w, size_t ldy, const Guarded& ours, const Guarded& scalar) {
+  Floats widened(w.k);
+  for (int j = 0; j < w.n; ++j) {
+    info(w.type).widen(w.bytes.data() + j * w.row_bytes(), widened.data(), w.k);
+    for (int row = 0; row < rows.m; ++row) {
+      const float a = ours[row * ldy + j], b = scalar[row * ldy + j];
+      require(w.in_blocks() ? same(a, b) : close(rows, w, row, widened.data(), a, b));
     }
-    for (size_t j = w.n; j < rows.ldy; ++j) require(ours[row * rows.ldy + j] == kPoison);
+  }
+  for (int row = 0; row < rows.m; ++row) {
+    for (size_t j = w.n; j < ldy; ++j) require(ours[row * ldy + j] == kPoison);
   }
 }
 
-void check_product(const Backend& backend, const Backend& scalar, Input in) {
-  const Matrix w = matrix(in);
-  Rows rows{in.up_to(13), w.k + size_t{in.byte()} % 4, w.n + size_t{in.byte()} % 4, {}, 0, in.byte() % 2 == 0};
-  const int blocks = w.k / info(w.type).block;
-  rows.split = info(w.type).block * (in.byte() % (blocks + 1));
-  rows.x = in.numbers(rows.m * rows.ldx);
-  check_sums(rows, w, product(backend, rows, w), product(scalar, rows, w));
+void check_product(const Backend& backend, const Backend& scalar, Bytes in) {
+  const Weights w = weights(in);
+  const int m = in.up_to(13), block = info(w.type).block;
+  const size_t ldx = w.k + size_t{in.byte()} % 4, ldy = w.n + size_t{in.byte()} % 4;
+  const bool fetching = in.byte() % 2 == 0;
+  const std::vector<int> ends = {block * (in.byte() % (w.k / block + 1)), w.k};
+  const Floats x = in.numbers(m * ldx);
+  const Rows rows{x.data(), ldx, m};
+  check_sums(rows, w, ldy, product(backend, rows, w, ldy, ends, fetching), product(scalar, rows, w, ldy, ends, false));
 }
 
-void check_finish(const Backend& backend, const Backend& scalar, Input in) {
+// Every bit of panels of floats, whose layout is the same for all backends.
+void check_panels(const Backend& backend, const Backend&, Bytes in) {
+  const Weights w = weights(in);
+  if (w.in_blocks()) return;
+  const Guarded panels = panels_of(backend, w, 0, w.k);
+  Floats widened(w.k);
+  for (int j = 0; j < w.n; ++j) {
+    info(w.type).widen(w.bytes.data() + j * w.row_bytes(), widened.data(), w.k);
+    const size_t column = static_cast<size_t>(j / backend.nr) * w.k * backend.nr + j % backend.nr;
+    for (int i = 0; i < w.k; ++i) require(same(panels[column + i * backend.nr], widened[i]));
+  }
+}
+
+void check_finish(const Backend& backend, const Backend& scalar, Bytes in) {
   const int m = in.up_to(4), n = in.up_to(60);
   const size_t ldy = n + in.byte() % 4;
   const Act act = static_cast<Act>(in.byte() % 3);
@@ -176,7 +148,7 @@ void check_finish(const Backend& backend, const Backend& scalar, Input in) {
   require(same(ours, truth));
 }
 
-void check_layer_norm(const Backend& backend, const Backend& scalar, Input in) {
+void check_layer_norm(const Backend& backend, const Backend& scalar, Bytes in) {
   const int k = in.up_to(200);
   const Floats x = in.numbers(k), w = in.numbers(k), b = in.numbers(k);
   Guarded ours(x), truth(k);
@@ -185,7 +157,7 @@ void check_layer_norm(const Backend& backend, const Backend& scalar, Input in) {
   require(same(ours, truth));
 }
 
-void check_accumulate(const Backend& backend, const Backend& scalar, Input in) {
+void check_accumulate(const Backend& backend, const Backend& scalar, Bytes in) {
   const int k = in.up_to(200);
   const Floats x = in.numbers(k), start = in.numbers(k);
   Guarded ours(start), truth(start);
@@ -220,7 +192,7 @@ struct Heads {
 
 // |Δ| ≤ (2·shift + 4·(keys + 64)·2⁻²⁴)·max|v|: weights off by the scores' rounding, sums of `keys` terms, exp, a
 // quotient.
-void check_attention(const Backend& backend, const Backend& scalar, Input in) {
+void check_attention(const Backend& backend, const Backend& scalar, Bytes in) {
   Heads heads{in.up_to(20), in.up_to(200), in.up_to(70), 0, {}, {}, {}};
   heads.ld = heads.dim + in.byte() % 4;
   heads.q = in.numbers(heads.queries * heads.ld);
@@ -246,11 +218,12 @@ void check_attention(const Backend& backend, const Backend& scalar, Input in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const std::vector<const Backend*> backends = available_backends();
-  constexpr std::array kChecks = {check_product, check_finish, check_layer_norm, check_accumulate, check_attention};
+  constexpr std::array kChecks = {check_product,    check_finish,    check_layer_norm,
+                                  check_accumulate, check_attention, check_panels};
   if (size < 2) return 0;
   const FlushDenormals flush;
   for (const Backend* backend : backends) {
-    kChecks[data[0] % kChecks.size()](*backend, *backends.back(), Input(data + 1, size - 1));
+    kChecks[data[0] % kChecks.size()](*backend, *backends.back(), Bytes(data + 1, size - 1));
   }
   return 0;
 }
