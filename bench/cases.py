@@ -3,7 +3,9 @@
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -31,7 +33,7 @@ class Model:
 class Case:
     """One line of the table: the lengths of the texts of one call, and how often it is timed.
 
-    A round is a turn of llama.cpp and a turn of bankml; a turn is `repeats` calls, of which the median counts.
+    A round is a turn of each engine; a turn is `repeats` calls, of which the median counts.
     """
 
     model: Model
@@ -77,15 +79,16 @@ def _builtin(name: str) -> Callable[[], Path]:
     return path
 
 
-def _bge_m3_shape() -> Path:
+def _bge_m3_shape(dtype: Literal["F16", "Q8_0"]) -> Path:
     from oracle import seeded
 
-    return seeded.bge_m3_shape()
+    return seeded.bge_m3_shape(dtype=dtype)
 
 
 MINILM = Model("all-minilm-l6-v2 F16", _builtin("all-minilm-l6-v2"), 101, 102, (1000, 30_000))
 E5_SMALL = Model("multilingual-e5-small Q4_0", _builtin("multilingual-e5-small"), 0, 2, (4, 250_000))
-BGE_M3 = Model("bge-m3 shape F16", _bge_m3_shape, 0, 2, (4, 250_000))
+BGE_M3 = Model("bge-m3 shape F16", partial(_bge_m3_shape, "F16"), 0, 2, (4, 250_000))
+BGE_M3_Q8_0 = Model("bge-m3 shape Q8_0", partial(_bge_m3_shape, "Q8_0"), 0, 2, (4, 250_000))
 
 CASES = (
     Case(MINILM, "1 x 12", (12,), rounds=9, repeats=20),
@@ -96,5 +99,7 @@ CASES = (
     Case(E5_SMALL, "1 x 512", (512,), rounds=7),
     Case(BGE_M3, "1 x 15", (15,), rounds=9, repeats=3),
     Case(BGE_M3, "1 x 512", (512,), rounds=7),
-    Case(BGE_M3, "8 x 483", (483,) * 8, rounds=3),  # a turn of both takes nearly a minute
+    Case(BGE_M3, "8 x 483", (483,) * 8, rounds=3),  # a turn of all takes nearly a minute
+    Case(BGE_M3_Q8_0, "1 x 15", (15,), rounds=9, repeats=3),
+    Case(BGE_M3_Q8_0, "1 x 512", (512,), rounds=5),
 )

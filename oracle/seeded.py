@@ -75,13 +75,14 @@ def tiny(
     return make(path, shape, vocabulary, dtype, pooling, seed, types)
 
 
-def bge_m3_shape(path: Path | None = None) -> Path:
-    """The file of bge-m3's shape (F16, 1.16 GB, CLS, XLM-R's vocabulary), made once: in the cache or at `path`."""
+def bge_m3_shape(path: Path | None = None, dtype: DType = "F16") -> Path:
+    """The file of bge-m3's shape (F16: 1.16 GB, CLS, XLM-R's vocabulary), made once: in the cache or at `path`."""
     recipe = zlib.crc32(repr((2, BGE_M3, POSITION, TYPE, BIAS, NORM, SCALE, MIXING_DEEP)).encode())
-    path = path or cache.folder() / f"bge-m3-shape-f16-{recipe:08x}.gguf"  # other scales make another file
+    name = f"bge-m3-shape-{dtype.lower()}-{recipe:08x}.gguf"  # other scales make another file
+    path = path or cache.folder() / name
     if not path.is_file():
         with atomic.lock(path.with_name(f".{path.name}.lock")), atomic.replacement(path) as temporary:
-            make(temporary, BGE_M3, "xlmr", "F16", "cls", seed=0)
+            make(temporary, BGE_M3, "xlmr", dtype, "cls", seed=0)
     return path
 
 

@@ -102,9 +102,11 @@ def test_a_norm_that_is_not_finite_is_an_error_at_load(model: Path) -> None:
         Encoder(model)
 
 
-def test_overflow_is_an_error_never_an_answer(tmp_path: Path) -> None:
-    path = seeded.tiny(tmp_path / "model.gguf", dtype="F32", pooling="mean")
-    corrupted(path, "blk.1.layer_output_norm.weight", np.full(64, 3e38, np.float32).tobytes())
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize("dtype", ["F32", "Q8_0", "Q4_1"])
+def test_overflow_is_an_error_never_an_answer(tmp_path: Path, dtype: seeded.DType, layer: int) -> None:
+    path = seeded.tiny(tmp_path / "model.gguf", dtype=dtype, pooling="mean")
+    corrupted(path, f"blk.{layer}.layer_output_norm.weight", np.full(64, 3e38, np.float32).tobytes())
     with pytest.raises(NotFiniteError, match="too large"):
         Encoder(path).encode([TEXT])
 
