@@ -58,7 +58,7 @@ class Encoder:
         threads = settings.threads if threads is None else threads
         backend = settings.backend if backend is None else backend
         self.path = Path(path)
-        self._engine = Engine(os.fsencode(path), threads, backend, gelu, pooling or "")
+        self._engine = Engine(path, threads, backend, gelu, pooling or "")
         self.name: str = name or self._engine.name or self.path.stem
         self.dims: int = self._engine.dims
         self.context_length: int = self._engine.context_length

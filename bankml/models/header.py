@@ -37,5 +37,5 @@ def read(path: Path) -> Header:
 def _read(path: Path, size: int, changed: int) -> Header:
     from bankml._engine import GGUF
 
-    gguf = GGUF(os.fsencode(path))
+    gguf = GGUF(path)
     return Header(gguf.metadata, gguf.tensors, size, changed / 1e9)

@@ -6,6 +6,7 @@ from typing import Any
 
 from bankml.errors import ModelError
 from bankml.models import json_object
+from bankml.utf8 import printable
 
 POOLINGS = {
     "pooling_mode_mean_tokens": "mean",
@@ -66,7 +67,7 @@ def _module(path: Path, entry: Any) -> tuple[str, str]:
             pass
         case _:
             raise ModelError(f"{path} has the module {entry!r}, without a type and a path: the folder is damaged")
-    if Path(place).is_absolute() or ".." in Path(place).parts:
+    if Path(place).is_absolute() or ".." in Path(place).parts or printable(place) != place:
         raise ModelError(f"{path} has a module at {place!r}: it must lie inside of the model's folder")
     return (kind.rpartition(".")[2] if kind.startswith("sentence_transformers.") else kind), place
 
@@ -87,7 +88,7 @@ def _notes(folder: Path, transformer: Path) -> tuple[str, ...]:
     if limits.get("do_lower_case"):
         raise ModelError(f"{path} says do_lower_case: texts would have to be lower-cased before they are given to it")
     notes = []
-    if limit := limits.get("max_seq_length"):
+    if type(limit := limits.get("max_seq_length")) is int and limit > 0:
         notes.append(f"sentence-transformers cuts texts at {limit} tokens; the file reads as many as it has positions")
     match json_object.read_if_there(folder / "config_sentence_transformers.json"):
         case {"default_prompt_name": str(name), "prompts": dict(prompts)} if prompts.get(name):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bankml.errors import ModelError
-from bankml.models import json_object, tokenizer_json
+from bankml.models import json_object, regular_file, tokenizer_json
 from bankml.models.tokenizer_json import TokenizerJson
 
 if TYPE_CHECKING:
@@ -167,7 +167,8 @@ def _slow(folder: Path, settings: dict[str, Any]) -> list[str]:
             f"{SLOW[0]} is known without it"
         )
     try:
-        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        with open(regular_file.opened(path), encoding="utf-8") as file:
+            return file.read(json_object.MAX_BYTES).removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"{path} cannot be read as the vocabulary ({error}): fetch it again") from None
 

@@ -17,10 +17,10 @@ from gguf import GGMLQuantizationType, GGUFReader
 from gguf.quants import quantize
 
 from bankml import models
-from bankml._engine import Engine
+from bankml._engine import GGUF, Engine
 from bankml.encoder import Encoder
 from bankml.errors import InputError, ModelError
-from bankml.models import conversion, hugging_face
+from bankml.models import conversion, hugging_face, safetensors
 from bankml.models.gguf_writer import Origin
 from bankml.models.presets import ALL_MINILM_L6_V2
 from bankml.models.verify import published_for
@@ -32,7 +32,7 @@ Writer = Callable[[Path, dict[str, np.ndarray]], None]
 
 
 def ids_of(path: Path) -> list[list[int]]:
-    engine = Engine(str(path), threads=1)
+    engine = Engine(path, threads=1)
     return [engine.tokenize(text, limit=engine.context_length)[0] for text in TEXTS]
 
 
@@ -88,7 +88,7 @@ def test_xlm_roberta_gives_the_vectors_of_its_source(
 
 def test_the_keys_of_xlm_roberta(xlmr_folder: Path, tmp_path: Path, e5: Path) -> None:
     path = models.convert(xlmr_folder, tmp_path / "m.gguf").path
-    metadata, ours, theirs = Engine(str(path)).metadata, Engine(str(path)), Engine(str(e5))
+    metadata, ours, theirs = Engine(path).metadata, Engine(path), Engine(e5)
     expected = {
         "general.architecture": "bert", "general.file_type": 1, "bert.block_count": 2, "bert.context_length": 512,
         "bert.embedding_length": 64, "bert.feed_forward_length": 128, "bert.attention.head_count": 4,
@@ -157,6 +157,18 @@ def test_q8_0_has_the_bits_of_gguf(bert_folder: Path, bert_weights: dict[str, np
         blocks = quantize(bert_weights[f"{source}.weight"], GGMLQuantizationType.Q8_0)
         np.testing.assert_array_equal(stored[f"{name}.weight"], blocks)
     assert stored["position_embd.weight"].dtype == np.float32
+
+
+def test_q8_0_has_the_same_bits_in_runs(
+    bert_folder: Path, bert_weights: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    config, name = bert_folder / "config.json", "embeddings.word_embeddings.weight"
+    table = np.random.default_rng(2).normal(size=(70_001, 32)).astype(np.float32)
+    assert table.nbytes > 2 * safetensors.RUN
+    folders.write_json(config, json.loads(config.read_text()) | {"vocab_size": len(table)})
+    folders.write_safetensors(bert_folder / "model.safetensors", bert_weights | {name: table})
+    stored = tensors(models.convert(bert_folder, tmp_path / "m.gguf", type="q8_0").path)
+    np.testing.assert_array_equal(stored["token_embd.weight"], quantize(table, GGMLQuantizationType.Q8_0))
 
 
 def test_rows_that_blocks_do_not_fill_are_f16_in_a_q8_0_file(tmp_path: Path, bert_folder: Path) -> None:
@@ -289,7 +301,10 @@ def test_a_file_that_is_there_stays_unless_it_may_be_replaced(bert_folder: Path,
         ("bert", "d.gguf", {}, ModelError, "is a folder"),
         ("bert", "m.gguf", {"type": "q4_0"}, InputError, "the type is 'q4_0'"),
         ("bert", "m.gguf", {"pooling": "max"}, InputError, "the pooling is 'max'"),
-        ("bert", "bert/config.json/m.gguf", {}, ModelError, "cannot be written"),
+        ("bert", "bert/config.json/m.gguf", {}, ModelError, r"m.gguf' cannot be written \(Not a dir.*\): choose another"),
+        ("bert", f"{'x' * 300}.gguf", {}, ModelError, r"gguf' cannot be written \(File name too long\): choose another"),
+        ("bert", "/proc/m.gguf", {}, ModelError, r"'/proc/m.gguf' cannot be written \(No such .*\): choose another"),
+        ("x" * 300, "m.gguf", {}, ModelError, r"xx' cannot be read \(File name too long\): check the path"),
     ],
 )
 def test_wrong_arguments_are_said(
@@ -298,6 +313,44 @@ def test_wrong_arguments_are_said(
     (tmp_path / "d.gguf").mkdir()
     with pytest.raises(error, match=words):
         models.convert(tmp_path / folder, tmp_path / target, **options)
+
+
+def test_a_path_that_is_not_utf_8_is_written(bert_folder: Path, tmp_path: Path) -> None:
+    target = tmp_path / os.fsdecode(b"odd\xff") / os.fsdecode(b"m\xfe.gguf")
+    assert models.convert(bert_folder, target).path == target
+    assert Engine(target).dims == Encoder(target).dims == Engine(os.fsencode(target)).dims == 32
+    assert GGUF(target).metadata["general.name"] == "bert"
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+@pytest.mark.parametrize(
+    "name",
+    ["config.json", "tokenizer.json", "vocab.txt", "tokenizer_config.json", "1_Pooling/config.json", "modules.json",
+     "model.safetensors", "model.safetensors.index.json"],
+)  # fmt: skip
+@pytest.mark.timeout(30)
+def test_what_is_not_a_regular_file_is_refused(bert_folder: Path, tmp_path: Path, name: str, kind: str) -> None:
+    path = bert_folder / name
+    path.unlink(missing_ok=True)
+    if "index" in name:
+        (bert_folder / "model.safetensors").unlink()
+    os.mkfifo(path) if kind == "fifo" else path.symlink_to("/dev/zero")
+    with pytest.raises(ModelError, match=f"{name}.* not a regular file.*: fetch"):
+        models.convert(bert_folder, tmp_path / "m.gguf")
+
+
+@pytest.mark.timeout(30)
+def test_a_card_that_is_not_a_regular_file_states_nothing(bert_folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(bert_folder / "README.md")
+    assert models.convert(bert_folder, tmp_path / "m.gguf").licence == ""
+
+
+def test_names_of_tensors_are_printable(
+    bert_folder: Path, bert_weights: dict[str, np.ndarray], tmp_path: Path
+) -> None:
+    folders.write_safetensors(bert_folder / "model.safetensors", bert_weights | {"a\x1b[2J": np.ones(2, np.float32)})
+    with pytest.raises(ModelError, match="1 tensors that .* does not use \\(a\ufffd\\[2J\\)"):
+        models.convert(bert_folder, tmp_path / "m.gguf")
 
 
 def test_a_file_that_the_engine_refuses_gets_no_name(bert_folder: Path, tmp_path: Path) -> None:
@@ -431,6 +484,7 @@ def test_a_conversion_that_is_stopped_leaves_no_file_of_the_name(
     assert len(rest) == left
     assert all(name.startswith(".m.gguf.") and name.endswith(".tmp") for name in rest)
     models.convert(bert_folder, out / "m.gguf")
+    assert [path.name for path in out.iterdir()] == ["m.gguf"]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="a small disk is mounted as root only")

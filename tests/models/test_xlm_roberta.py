@@ -40,7 +40,7 @@ def test_the_vocabulary_is_padded_to_the_rows(tmp_path: Path) -> None:
 
 
 def test_the_real_file_has_the_keys_of_bge_m3(e5: Path) -> None:
-    metadata = GGUF(str(e5)).metadata
+    metadata = GGUF(e5).metadata
     ids = {"bos": 0, "eos": 2, "unknown": 3, "seperator": 2, "padding": 1, "cls": 0, "mask": 250_001}
     assert {role: metadata[f"tokenizer.ggml.{role}_token_id"] for role in ids} == ids
     assert metadata["tokenizer.ggml.model"] == "t5"
