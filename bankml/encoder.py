@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bankml._engine import Engine
 from bankml.errors import InputError, ModelError, ModelWarning
+from bankml.gguf_numbers import Pooling
 from bankml.settings import MAX_THREADS, Settings
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 BGE_M3_DIMS = 1024
 
 Gelu = Literal["erf", "tanh"]
-Pooling = Literal["none", "mean", "cls", "last"]
 
 
 @dataclass(frozen=True, slots=True)

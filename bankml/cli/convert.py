@@ -2,10 +2,12 @@
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -48,15 +50,15 @@ def convert(
 
     if pooling is None and not json and sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
         pooling = _asked(folder)
-    signal.signal(signal.SIGTERM, _end)
-    made = models.convert(
-        folder,
-        output,
-        type=type.value,
-        pooling=pooling.value if pooling else None,
-        overwrite=force,
-        name=name,
-    )
+    with _terminable():
+        made = models.convert(
+            folder,
+            output,
+            type=type.value,
+            pooling=pooling.value if pooling else None,
+            overwrite=force,
+            name=name,
+        )
     facts = asdict(made) | {"path": str(made.path)}
     if json:
         write_json(facts)
@@ -67,9 +69,14 @@ def convert(
         print(f"{key.replace('_', ' '):<20} {value or 'none stated'}")
 
 
-def _end(number: int, _: object) -> NoReturn:
-    """As Ctrl-C does, and unlike a signal's own end, it gives the half-written file time to be removed."""
-    sys.exit(128 + number)
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that the half-written file is removed; the exit status is a shell's."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _asked(folder: Path) -> Pooling | None:

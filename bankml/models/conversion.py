@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bankml.errors import InputError, ModelError
+from bankml.gguf_numbers import POOLINGS
 from bankml.models import atomic, hugging_face, model_card
 from bankml.models.digest import sha256
 from bankml.models.gguf_writer import Origin, write
@@ -18,7 +19,6 @@ from bankml.utf8 import whole
 __all__ = ["Converted", "convert", "recorded_pooling"]
 
 TYPES = {"f32": "F32", "f16": "F16", "q8_0": "Q8_0"}
-POOLINGS = ("mean", "cls", "last")
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def convert(
     """Writes the model in `folder` as the GGUF file `target`; as bankml.models.convert."""
     if type not in TYPES:
         raise InputError(f"the type is {type!r}: it must be one of {', '.join(TYPES)}")
-    if pooling not in (None, *POOLINGS):
-        raise InputError(f"the pooling is {pooling!r}: it must be one of {', '.join(POOLINGS)}")
+    if pooling not in (None, *POOLINGS[1:]):
+        raise InputError(f"the pooling is {pooling!r}: it must be one of {', '.join(POOLINGS[1:])}")
     with _folder_errors(folder):
         _check_folder(folder)
         origin = Origin(whole(name or _name(folder)), model_card.licence(folder), url, organization)

@@ -1,6 +1,5 @@
 """What a GGUF file says of itself: metadata and tensor list, read once until the file changes; no weights."""
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path

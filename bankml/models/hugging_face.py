@@ -175,7 +175,8 @@ class _Names:
         if rest:
             raise ModelError(
                 f"{self.weights.folder} has {len(rest)} tensors that an encoder of its config does not use "
-                f"({printable(', '.join(rest[:LISTED]))}): their work would be missing in the file; take a GGUF file of this model"
+                f"({printable(', '.join(rest[:LISTED]))}): their work would be missing in the file; "
+                "take a GGUF file of this model"
             )
 
 

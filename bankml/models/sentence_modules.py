@@ -8,7 +8,8 @@ from bankml.errors import ModelError
 from bankml.models import json_object
 from bankml.utf8 import printable
 
-POOLINGS = {
+# What sentence-transformers calls a pooling → what GGUF does
+SPELLINGS = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "cls",
     "pooling_mode_lasttoken": "last",
@@ -77,9 +78,9 @@ def _pooling(path: Path) -> str:
     chosen = [key for key, value in content.items() if key.startswith("pooling_mode_") and value is True]
     if (mode := content.get("pooling_mode")) is not None:
         chosen += mode if isinstance(mode, list) else [mode]
-    if len(chosen) != 1 or str(chosen[0]) not in POOLINGS:
+    if len(chosen) != 1 or str(chosen[0]) not in SPELLINGS:
         raise ModelError(f"{path} asks for the pooling {chosen}: only one of mean, cls and last token is known")
-    return POOLINGS[chosen[0]]
+    return SPELLINGS[chosen[0]]
 
 
 def _notes(folder: Path, transformer: Path) -> tuple[str, ...]:

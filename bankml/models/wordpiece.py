@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bankml.errors import ModelError
+from bankml.gguf_numbers import CONTROL, NORMAL, UNUSED
 from bankml.models import json_object, regular_file, tokenizer_json
 from bankml.models.tokenizer_json import TokenizerJson
 
@@ -19,7 +20,6 @@ SPECIAL = {
     "[SEP]": "seperator",
     "[MASK]": "mask",
 }  # ggml's spelling
-NORMAL, CONTROL, UNUSED = 1, 3, 5
 NAMES = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 SETTINGS = {"tokenize_chinese_chars": True, "do_basic_tokenize": True, "never_split": False}
 SLOW = ("BertTokenizer", "BertTokenizerFast", None)  # tokenizer classes that read vocab.txt as BERT does

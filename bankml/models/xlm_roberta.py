@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bankml.errors import ModelError
+from bankml.gguf_numbers import CONTROL, NORMAL, UNKNOWN, UNUSED
 from bankml.models import tokenizer_json
 from bankml.models.tokenizer_json import TokenizerJson
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
-NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 UNUSED_SCORE = -10_000.0  # what llama.cpp's converter gives entries that no text may reach
 SCORE_MAX = 1e30  # log probabilities are stored as float32
 SPECIAL = {"<s>": CONTROL, "<pad>": CONTROL, "</s>": CONTROL, "<unk>": UNKNOWN, "<mask>": CONTROL}

@@ -25,12 +25,12 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_weights_do_not_depend_on_the_version_of_numpy() -> None:
-    values = seeded._bell(1_000, "blk.0.attn_q.weight", 0)
+    values = seeded.bell(1_000, "blk.0.attn_q.weight", 0)
     assert sha256(values.tobytes()).hexdigest() == DIGEST
 
 
 def test_weights_have_the_deviation_they_were_asked_for() -> None:
-    values = seeded._bell(2_000_000, "x", 0).astype(np.float64)
+    values = seeded.bell(2_000_000, "x", 0).astype(np.float64)
     assert abs(values.mean()) < 0.003
     assert abs(values.std() - 1) < 0.002
     assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 0.003
@@ -56,7 +56,7 @@ def test_some_matrices_may_have_another_type(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", blocks.FORMATS)
 def test_blocks_hold_the_weights_as_near_as_the_type_can(dtype: seeded.DType) -> None:
-    weights = seeded._bell(512 * 256, "x", 0).reshape(512, 256) * np.float32(0.3)
+    weights = seeded.bell(512 * 256, "x", 0).reshape(512, 256) * np.float32(0.3)
     made = blocks.stored(weights, dtype, "x", 0)
     error = dequantize(made, GGMLQuantizationType[dtype]) - weights
     assert made.shape == blocks.stored_shape((512, 256), dtype)
