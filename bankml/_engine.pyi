@@ -1,5 +1,6 @@
 """The native engine, as the Python layer sees it."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ def dequantize(type: int, blocks: bytes) -> NDArray[np.float32]:
 class GGUF:
     """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
 
-    def __init__(self, path: str | bytes) -> None: ...
+    def __init__(self, path: str | bytes | os.PathLike[str]) -> None: ...
     @property
     def metadata(self) -> dict[str, Any]:
         """Every key in file order. Arrays longer than 64 elements are given as None."""
@@ -32,7 +33,7 @@ class GGUF:
 class Engine:
     def __init__(
         self,
-        path: str | bytes,  # bytes for a path that is not UTF-8
+        path: str | bytes | os.PathLike[str],
         threads: int = 0,
         backend: str = "",
         gelu: Literal["erf", "tanh"] = "erf",

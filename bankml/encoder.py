@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bankml._engine import Engine
 from bankml.errors import InputError, ModelError, ModelWarning
+from bankml.gguf_numbers import Pooling
 from bankml.settings import MAX_THREADS, Settings
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 BGE_M3_DIMS = 1024
 
 Gelu = Literal["erf", "tanh"]
-Pooling = Literal["none", "mean", "cls", "last"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Encoder:
         threads = settings.threads if threads is None else threads
         backend = settings.backend if backend is None else backend
         self.path = Path(path)
-        self._engine = Engine(os.fsencode(path), threads, backend, gelu, pooling or "")
+        self._engine = Engine(path, threads, backend, gelu, pooling or "")
         self.name: str = name or self._engine.name or self.path.stem
         self.dims: int = self._engine.dims
         self.context_length: int = self._engine.context_length

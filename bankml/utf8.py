@@ -1,6 +1,10 @@
 """Strings that JSON can carry: what Python read from paths, arguments or bodies may hold lone surrogates."""
 
+import re
 from typing import Any
+
+# Controls (C0, DEL, C1), zero-width and bidirectional marks, a byte order mark, lone surrogates.
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def whole(value: Any) -> Any:
@@ -10,3 +14,8 @@ def whole(value: Any) -> Any:
     if isinstance(value, dict):
         return {whole(key): whole(item) for key, item in value.items()}
     return [whole(item) for item in value] if isinstance(value, list) else value
+
+
+def printable(text: str) -> str:
+    """The same with U+FFFD for each character that steers a terminal, hides or turns its neighbours, or is no text."""
+    return UNPRINTABLE.sub("\ufffd", text)

@@ -56,7 +56,7 @@ def operations(path: Path, lengths: Sequence[int]) -> float:
 
     bankml leaves out what `cls` pooling does not need of the last layer; that is counted here all the same.
     """
-    metadata = GGUF(str(path)).metadata
+    metadata = GGUF(path).metadata
     layers, hidden, ffn = (
         metadata[f"bert.{key}"] for key in ("block_count", "embedding_length", "feed_forward_length")
     )
@@ -67,7 +67,7 @@ def operations(path: Path, lengths: Sequence[int]) -> float:
 
 def layer_bytes(path: Path) -> int:
     """Bytes of the layers' tensors in the file: what one pass over few tokens must read."""
-    return sum(int(tensor["bytes"]) for tensor in GGUF(str(path)).tensors if tensor["name"].startswith("blk."))
+    return sum(int(tensor["bytes"]) for tensor in GGUF(path).tensors if tensor["name"].startswith("blk."))
 
 
 def _builtin(name: str) -> Callable[[], Path]:

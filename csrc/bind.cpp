@@ -48,6 +48,11 @@ std::string_view utf8_of(py::handle text, std::vector<py::object>& held) {
   return {PyBytes_AS_STRING(encoded), static_cast<size_t>(PyBytes_GET_SIZE(encoded))};
 }
 
+// A path as the operating system has it, of str, bytes or os.PathLike; a str may stand for bytes that are not UTF-8.
+std::string path_of(const py::object& path) {
+  return py::module_::import("os").attr("fsencode")(path).cast<std::string>();
+}
+
 template <class T>
 T number(const uint8_t* data) {
   T value;
@@ -318,14 +323,14 @@ PYBIND11_MODULE(_engine, m) {
   m.def("dequantize", dequantize, "type"_a, "blocks"_a);
 
   py::class_<gguf::File>(m, "GGUF")
-      .def(py::init<const std::string&>(), "path"_a)
+      .def(py::init([](const py::object& path) { return std::make_unique<gguf::File>(path_of(path)); }), "path"_a)
       .def_property_readonly("metadata", metadata)
       .def_property_readonly("tensors", tensors);
 
   py::class_<Handle>(m, "Engine")
-      .def(py::init([](const std::string& path, int threads, const std::string& backend, const std::string& gelu,
+      .def(py::init([](const py::object& path, int threads, const std::string& backend, const std::string& gelu,
                        const std::string& pooling, int pass_tokens) {
-             return std::make_unique<Handle>(path, options_of(threads, backend, gelu, pooling, pass_tokens));
+             return std::make_unique<Handle>(path_of(path), options_of(threads, backend, gelu, pooling, pass_tokens));
            }),
            "path"_a, "threads"_a = 0, "backend"_a = "", "gelu"_a = "erf", "pooling"_a = "", "pass_tokens"_a = 1024)
       .def_property_readonly("arch", [](const Handle& h) { return h.get()->model().arch; })

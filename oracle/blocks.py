@@ -15,7 +15,7 @@ from gguf.quants import dequantize, quantize
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Bytes = NDArray[np.uint8]
+Bytes = NDArray[np.integer[Any]]  # uint8; shifts of it are typed more widely
 Fields = dict[int, Bytes]  # where bytes stand in a block → them (blocks, width)
 
 
@@ -80,7 +80,7 @@ def _nibbles(q: Bytes, span: int) -> Bytes:
 def _crumbs(q: Bytes) -> Bytes:
     """Two bits of four values 32 apart in a byte, the first lowest."""
     fours = q.reshape(len(q), -1, 4, 32) & 3
-    joined: Bytes = (fours << np.uint8([0, 2, 4, 6])[:, None]).sum(axis=2, dtype=np.uint8).reshape(len(q), -1)
+    joined: Bytes = (fours << np.array([0, 2, 4, 6], np.uint8)[:, None]).sum(axis=2, dtype=np.uint8).reshape(len(q), -1)
     return joined
 
 

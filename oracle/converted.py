@@ -49,7 +49,7 @@ def _tokens_row(path: Path) -> Row:
     from oracle import llama
 
     every = [text for listed in texts.every().values() for text in listed][::EVERY]
-    engine, theirs = Engine(str(path), threads=1), llama.Tokenizer(path)
+    engine, theirs = Engine(path, threads=1), llama.Tokenizer(path)
     return tokens.row(
         "XLM-R converted", "llama.cpp", every, lambda text: engine.tokenize(text)[0], theirs.ids, tokens.ALL_EQUAL
     )

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bankml.models.gguf_writer import Bert, Origin, Tensor, _add_bert, _add_origin, _announce, _write_data
-from bankml.models.progress import silent
+from bankml.models.gguf_writer import Bert, Origin, Tensor, write
 from bankml.models.xlm_roberta import Unigram, read_unigram
 from oracle import seeded, vocabularies
 from oracle.vocabularies import Vocabulary
@@ -74,23 +73,10 @@ def make(path: Path, model: Published, ids: Iterable[int], layers: int = 2, mute
 
     A `mute` file has the same weights and no vocabulary: gguf-py needs ten seconds to read XLM-R's.
     """
-    from gguf import GGUFWriter
-
     words = vocabulary(model.words)
-    tensors = list(_tensors(model, words.size, layers))
-    table = tensors.pop()
-    writer = GGUFWriter(path, "bert")
-    _add_origin(writer, Origin("seeded"))
-    _add_bert(writer, _numbers(model, layers))
-    if not mute:
-        words.add(writer)
-    for tensor in (*tensors, table):
-        _announce(writer, tensor)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_ti_data_to_file()
-    _write_data(writer, "seeded", tensors, silent)
-    writer.close()
+    *tensors, table = _tensors(model, words.size, layers)
+    add = (lambda writer: None) if mute else words.add
+    write(path, Origin("seeded"), _numbers(model, layers), add, tensors, later=[table])
     _write_rows(path, table, ids)
     return path
 
@@ -102,7 +88,7 @@ def _write_rows(path: Path, table: Tensor, ids: Iterable[int]) -> None:
         file.truncate(start + table.bytes)
         for index in set(ids):
             file.seek(start + 2 * width * index)
-            file.write(seeded._bell(width, "token_embd", index).astype(np.float16).tobytes())
+            file.write(seeded.bell(width, "token_embd", index).astype(np.float16).tobytes())
 
 
 def _numbers(model: Published, layers: int) -> Bert:
@@ -125,7 +111,7 @@ def _tensors(model: Published, entries: int, layers: int) -> Iterable[Tensor]:
     listed = {tensor.name: tensor for tensor in seeded.tensors(shape, entries, "F16", seed=0)}
     table = listed.pop("token_embd.weight")
     size = (model.type_rows, model.hidden)
-    load = partial(seeded._normal, "token_types.weight", size, seeded.TYPE, 0)
+    load = partial(seeded.normal, "token_types.weight", size, seeded.TYPE, 0)
     listed["token_types.weight"] = Tensor("token_types.weight", "F32", size, load)
     return [*listed.values(), table]
 

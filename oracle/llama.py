@@ -107,6 +107,8 @@ def _batch(ids: Sequence[int]) -> Iterator[Any]:
         llama_cpp.llama_batch_free(batch)
 
 
-@llama_cpp.llama_log_callback
-def _silent(level: int, text: bytes, data: ctypes.c_void_p) -> None:
+def _ignore(level: int, text: bytes, data: ctypes.c_void_p) -> None:
     pass
+
+
+_silent = llama_cpp.llama_log_callback(_ignore)

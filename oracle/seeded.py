@@ -155,7 +155,7 @@ def _norm(name: str, size: int, seed: int) -> Iterator[Tensor]:
 
 
 def _vector(name: str, size: int, mean: float, deviation: float, seed: int) -> Tensor:
-    return Tensor(name, "F32", (size,), lambda: np.float32(mean) + _normal(name, (size,), deviation, seed))
+    return Tensor(name, "F32", (size,), lambda: np.float32(mean) + normal(name, (size,), deviation, seed))
 
 
 def _matrix(module: str, shape: tuple[int, int], deviation: float, dtype: DType, seed: int) -> Tensor:
@@ -164,18 +164,19 @@ def _matrix(module: str, shape: tuple[int, int], deviation: float, dtype: DType,
 
 
 def _stored(name: str, shape: tuple[int, int], deviation: float, dtype: DType, seed: int) -> NDArray[Any]:
-    return blocks.stored(_normal(name, shape, deviation, seed), dtype, name, seed)
+    return blocks.stored(normal(name, shape, deviation, seed), dtype, name, seed)
 
 
-def _normal(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> Floats:
-    values = _bell(math.prod(shape), name, seed).reshape(shape)
+def normal(name: str, shape: tuple[int, ...], deviation: float, seed: int) -> Floats:
+    """The weights of the tensor `name`."""
+    values = bell(math.prod(shape), name, seed).reshape(shape)
     values *= np.float32(deviation)
     if "ffn_down" in name and len(shape) == 2:
         values -= values.mean(axis=1, keepdims=True)  # GELU's mean is positive: it would push every text the same way
     return values
 
 
-def _bell(count: int, name: str, seed: int) -> Floats:
+def bell(count: int, name: str, seed: int) -> Floats:
     """Nearly normal numbers, mean 0 and deviation 1: sums of four 16-bit numbers.
 
     They come from Philox's raw bits, which numpy never changes, unlike its distributions.

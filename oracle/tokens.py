@@ -85,7 +85,7 @@ def row(
 
 
 def _engine(path: Path) -> Ids:
-    engine = Engine(str(path), threads=1)
+    engine = Engine(path, threads=1)
     return lambda text: engine.tokenize(text)[0]
 
 

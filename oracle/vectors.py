@@ -62,7 +62,7 @@ INTEGERS = Tolerance(0.999_999, 1e-4)  # rows rounded to 16 bits, where weights 
 
 def in_blocks(path: Path) -> bool:
     """Whether any weight of a file is of a quantised type."""
-    return any(tensor["type"] not in ("F32", "F16", "BF16") for tensor in Engine(str(path), threads=1).tensors)
+    return any(tensor["type"] not in ("F32", "F16", "BF16") for tensor in Engine(path, threads=1).tensors)
 
 
 def tolerance(path: Path) -> Tolerance:
@@ -83,7 +83,7 @@ def distance(ours: Vectors, theirs: Vectors) -> Distance:
 
 def encode_ids(path: Path, ids: Ids, gelu: Literal["erf", "tanh"] = "erf") -> Vectors:
     """The engine's unit vectors, all texts in one call: (dims,) each, or (tokens, dims) without pooling."""
-    engine = Engine(str(path), gelu=gelu)
+    engine = Engine(path, gelu=gelu)
     rows, tokens, _ = engine.encode_ids(ids)
     wide = rows.astype(np.float64)
     if engine.pooling != "none":
@@ -93,7 +93,7 @@ def encode_ids(path: Path, ids: Ids, gelu: Literal["erf", "tanh"] = "erf") -> Ve
 
 def real_ids(path: Path) -> Ids:
     """Texts of every language, random and hard ones, cut to the model's length; one fills it."""
-    engine = Engine(str(path), threads=1)
+    engine = Engine(path, threads=1)
     chosen = [text for listed in texts.every().values() for text in listed[7::211][:3]]
     chosen += ["", "why is the sky blue?", " ".join(texts.sentences("ru")[:60])]
     return [engine.tokenize(text, limit=engine.context_length)[0] for text in chosen]
@@ -168,7 +168,7 @@ def published() -> list[Row]:
     rows = []
     for choice in (entry.choice for entry in list_models() if entry.present):
         if stated := published_for(choice):
-            engine = Engine(str(choice.path))
+            engine = Engine(choice.path)
             ours = engine.encode([stated.text])[0][0].astype(np.float64)
             cosine = float(ours @ stated.vector / np.linalg.norm(ours) / np.linalg.norm(stated.vector))
             what = f"{choice.name}, {stated.text!r}"

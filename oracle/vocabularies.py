@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bankml.gguf_numbers import CONTROL, NORMAL, UNUSED
 from bankml.models.presets import ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL
-from bankml.models.wordpiece import CONTROL, WordPiece, add_wordpiece
 from bankml.models.wordpiece import SPECIAL as BERT_SPECIAL
-from bankml.models.xlm_roberta import NORMAL, SPECIAL, UNUSED, UNUSED_SCORE, Unigram, read_unigram
+from bankml.models.wordpiece import WordPiece, add_wordpiece
+from bankml.models.xlm_roberta import SPECIAL, UNUSED_SCORE, Unigram, read_unigram
 from oracle import cache
 
 if TYPE_CHECKING:

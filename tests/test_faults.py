@@ -127,11 +127,11 @@ def test_the_text_that_overflows_is_named_and_spoils_no_other(
 
 def test_verify_reads_every_weight(model: Path) -> None:
     seen: list[tuple[int, int]] = []
-    Engine(str(model)).verify_finite(lambda done, total: seen.append((done, total)))
+    Engine(model).verify_finite(lambda done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1] > 0
     corrupted(model, "token_embd.weight", b"\x00\x7c", at=128 * 300)  # a row no text has used
     with pytest.raises(ModelError, match="token_embd"):
-        Engine(str(model)).verify_finite()
+        Engine(model).verify_finite()
 
 
 def test_a_truncated_file_is_an_error_before_the_next_pass(model: Path) -> None:

@@ -1,6 +1,9 @@
 """`bankml convert`."""
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -47,14 +50,15 @@ def convert(
 
     if pooling is None and not json and sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
         pooling = _asked(folder)
-    made = models.convert(
-        folder,
-        output,
-        type=type.value,
-        pooling=pooling.value if pooling else None,
-        overwrite=force,
-        name=name,
-    )
+    with _terminable():
+        made = models.convert(
+            folder,
+            output,
+            type=type.value,
+            pooling=pooling.value if pooling else None,
+            overwrite=force,
+            name=name,
+        )
     facts = asdict(made) | {"path": str(made.path)}
     if json:
         write_json(facts)
@@ -63,6 +67,16 @@ def convert(
         note(sentence)
     for key, value in facts.items():
         print(f"{key.replace('_', ' '):<20} {value or 'none stated'}")
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that the half-written file is removed; the exit status is a shell's."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _asked(folder: Path) -> Pooling | None:

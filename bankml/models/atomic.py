@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +14,12 @@ from pathlib import Path
 def replacement(path: Path, folder: Path | None = None) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends, and vanishes when it raises.
 
-    It lies in `folder`, of the same file system and swept by the caller if this process is killed; None: beside `path`.
+    It lies in `folder`, of the same file system; None: beside `path`. What killed processes left there goes first.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = (folder or path.parent) / f".{path.name}.{secrets.token_hex(8)}.tmp"
-    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+    place = folder or path.parent
+    _sweep(place, path.name)
+    temporary, descriptor = _held(place, path.name)
     try:
         yield temporary
         publish(temporary, path)
@@ -25,6 +27,8 @@ def replacement(path: Path, folder: Path | None = None) -> Iterator[Path]:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
         raise
+    finally:
+        os.close(descriptor)
 
 
 def publish(temporary: Path, path: Path) -> None:
@@ -42,6 +46,36 @@ def lock(path: Path) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(descriptor)
+
+
+def _held(folder: Path, name: str) -> tuple[Path, int]:
+    """A new file, locked as long as the descriptor is open: a process that is killed lets go of it."""
+    while True:
+        temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with contextlib.suppress(OSError):  # a file system without locks, where nothing is swept either
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:  # else swept before it was locked
+            return temporary, descriptor
+        os.close(descriptor)
+
+
+def _sweep(folder: Path, name: str) -> None:
+    """Removes the temporary files of `name` that no process holds."""
+    ours = re.compile(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}\.tmp")
+    with contextlib.suppress(OSError):  # a folder that may be written and not listed
+        for found in [entry for entry in folder.iterdir() if ours.fullmatch(entry.name)]:
+            with contextlib.suppress(OSError):
+                _remove_if_left(found)
+
+
+def _remove_if_left(temporary: Path) -> None:
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        temporary.unlink()
     finally:
         os.close(descriptor)
 

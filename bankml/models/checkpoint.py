@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bankml.errors import ModelError
 from bankml.models import json_object
 from bankml.models.safetensors import Safetensors
+from bankml.utf8 import printable
 
 WHOLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -94,6 +95,6 @@ def _weight_map(folder: Path) -> dict[str, str]:
     if not isinstance(listed, dict) or not listed:
         raise ModelError(f"{folder / INDEX} has no weight_map: fetch it again")
     for file in listed.values():
-        if not isinstance(file, str) or Path(file).name != file:
+        if not isinstance(file, str) or Path(file).name != file or printable(file) != file:
             raise ModelError(f"{folder / INDEX} names the file {file!r}: the files must lie in the same folder")
     return listed

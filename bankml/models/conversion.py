@@ -1,5 +1,6 @@
 """A Hugging Face folder becomes a GGUF file: whole, checked by loading it, or not there at all."""
 
+import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bankml.errors import InputError, ModelError
+from bankml.gguf_numbers import POOLINGS
 from bankml.models import atomic, hugging_face, model_card
 from bankml.models.digest import sha256
 from bankml.models.gguf_writer import Origin, write
@@ -17,7 +19,6 @@ from bankml.utf8 import whole
 __all__ = ["Converted", "convert", "recorded_pooling"]
 
 TYPES = {"f32": "F32", "f16": "F16", "q8_0": "Q8_0"}
-POOLINGS = ("mean", "cls", "last")
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,15 @@ def convert(
     """Writes the model in `folder` as the GGUF file `target`; as bankml.models.convert."""
     if type not in TYPES:
         raise InputError(f"the type is {type!r}: it must be one of {', '.join(TYPES)}")
-    if pooling not in (None, *POOLINGS):
-        raise InputError(f"the pooling is {pooling!r}: it must be one of {', '.join(POOLINGS)}")
-    _check_folder(folder)
-    _check_target(target, overwrite)
-    origin = Origin(whole(name or _name(folder)), model_card.licence(folder), url, organization)
-    with hugging_face.opened(folder, TYPES[type], pooling) as source:
-        with _disk_errors(target), atomic.replacement(target) as temporary:
+    if pooling not in (None, *POOLINGS[1:]):
+        raise InputError(f"the pooling is {pooling!r}: it must be one of {', '.join(POOLINGS[1:])}")
+    with _folder_errors(folder):
+        _check_folder(folder)
+        origin = Origin(whole(name or _name(folder)), model_card.licence(folder), url, organization)
+    with _target_errors(target):
+        _check_target(target, overwrite)
+    with _folder_errors(folder), hugging_face.opened(folder, TYPES[type], pooling) as source, _target_errors(target):
+        with atomic.replacement(target) as temporary:
             write(temporary, origin, source.bert, source.tokenizer, source.tensors, progress)
             _load(temporary, source)
             _check_target(target, overwrite)  # again: it may have appeared meanwhile
@@ -89,7 +92,7 @@ def _load(path: Path, source: Source) -> None:
     from bankml._engine import Engine
 
     try:
-        engine = Engine(str(path), 1)
+        engine = Engine(path, 1)
     except ModelError as error:
         raise ModelError(f"the file that was made cannot be loaded ({error}): this model cannot be converted") from None
     found = (engine.dims, engine.context_length, engine.pooling)
@@ -122,10 +125,18 @@ def _name(folder: Path) -> str:
 
 
 @contextmanager
-def _disk_errors(target: Path) -> Iterator[None]:
+def _folder_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ModelError(
-            f"{str(target)!r} cannot be written ({error.strerror}): free some space there or choose another place"
-        ) from None
+        raise ModelError(f"{str(folder)!r} cannot be read ({error.strerror}): check the path") from None
+
+
+@contextmanager
+def _target_errors(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = "free some space there or choose another place" if full else "choose another place"
+        raise ModelError(f"{str(target)!r} cannot be written ({error.strerror}): {remedy}") from None

@@ -4,33 +4,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from bankml.gguf_numbers import FILE_TYPES, POOLINGS
 from bankml.models import header
 from bankml.models.digest import sha256
 from bankml.models.header import Header
 from bankml.models.names import Choice
-from bankml.models.presets import POOLINGS
-
-# general.file_type → the name Ollama shows
-FILE_TYPES = {
-    0: "F32",
-    1: "F16",
-    2: "Q4_0",
-    3: "Q4_1",
-    7: "Q8_0",
-    8: "Q5_0",
-    9: "Q5_1",
-    10: "Q2_K",
-    11: "Q3_K_S",
-    12: "Q3_K_M",
-    13: "Q3_K_L",
-    14: "Q4_K_S",
-    15: "Q4_K_M",
-    16: "Q5_K_S",
-    17: "Q5_K_M",
-    18: "Q6_K",
-    25: "IQ4_NL",
-    32: "BF16",
-}
 
 
 @dataclass(frozen=True)

@@ -10,29 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml.errors import ModelError
-from bankml.models.presets import POOLINGS
+from bankml.gguf_numbers import POOLINGS, file_type
 from bankml.models.progress import Progress, silent
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
-# general.file_type of a file whose matrices have one type, by ggml's name of it
-FILE_TYPE = {
-    "F32": 0,
-    "F16": 1,
-    "Q4_0": 2,
-    "Q4_1": 3,
-    "Q8_0": 7,
-    "Q5_0": 8,
-    "Q5_1": 9,
-    "Q2_K": 10,
-    "Q3_K": 11,
-    "Q4_K": 14,
-    "Q5_K": 16,
-    "Q6_K": 18,
-    "IQ4_NL": 25,
-    "BF16": 32,
-}
 FLOAT_TYPE: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
@@ -92,8 +75,12 @@ def write(
     tokenizer: Callable[["GGUFWriter"], None],
     tensors: Sequence[Tensor],
     progress: Progress = silent,
+    later: Sequence[Tensor] = (),
 ) -> None:
-    """Writes the file, one tensor or run of rows in memory at a time. `tokenizer` adds the `tokenizer.ggml` keys."""
+    """Writes the file, one tensor or run of rows in memory at a time. `tokenizer` adds the `tokenizer.ggml` keys.
+
+    Tensors of `later` are only announced, behind the others: the caller appends their data.
+    """
     from gguf import GGUFWriter
 
     writer = GGUFWriter(path, "bert")
@@ -101,7 +88,7 @@ def write(
         _add_origin(writer, origin)
         _add_bert(writer, bert)
         tokenizer(writer)
-        for tensor in tensors:
+        for tensor in (*tensors, *later):
             _announce(writer, tensor)
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
@@ -123,7 +110,7 @@ def _add_origin(writer: "GGUFWriter", origin: Origin) -> None:
 
 
 def _add_bert(writer: "GGUFWriter", bert: Bert) -> None:
-    writer.add_file_type(FILE_TYPE[bert.matrices])
+    writer.add_file_type(file_type(bert.matrices))
     writer.add_quantization_version(2)
     writer.add_block_count(bert.layers)
     writer.add_context_length(bert.context_length)

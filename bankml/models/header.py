@@ -1,6 +1,5 @@
 """What a GGUF file says of itself: metadata and tensor list, read once until the file changes; no weights."""
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -37,5 +36,5 @@ def read(path: Path) -> Header:
 def _read(path: Path, size: int, changed: int) -> Header:
     from bankml._engine import GGUF
 
-    gguf = GGUF(os.fsencode(path))
+    gguf = GGUF(path)
     return Header(gguf.metadata, gguf.tensors, size, changed / 1e9)

@@ -19,6 +19,7 @@ from bankml.models.gguf_writer import Bert, Origin, Tensor, write
 from bankml.models.progress import Progress, silent
 from bankml.models.wordpiece import add_wordpiece, read_wordpiece
 from bankml.models.xlm_roberta import add_unigram, unigram
+from bankml.utf8 import printable
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
@@ -174,7 +175,8 @@ class _Names:
         if rest:
             raise ModelError(
                 f"{self.weights.folder} has {len(rest)} tensors that an encoder of its config does not use "
-                f"({', '.join(rest[:LISTED])}): their work would be missing in the file; take a GGUF file of this model"
+                f"({printable(', '.join(rest[:LISTED]))}): their work would be missing in the file; "
+                "take a GGUF file of this model"
             )
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from bankml.errors import ModelError
+from bankml.models import regular_file
 
 MAX_BYTES = 256 << 20  # XLM-R's tokenizer.json has 17 MB
 
@@ -20,11 +21,12 @@ def read(path: Path) -> dict[str, Any]:
 def read_any(path: Path) -> Any:
     """As `read`, for any JSON value."""
     try:
-        if (size := path.stat().st_size) > MAX_BYTES:
-            raise ModelError(f"{path} has {size} bytes: at most {MAX_BYTES} are read of such a file")
-        return json.loads(path.read_bytes())
+        if len(content := regular_file.read(path, MAX_BYTES + 1)) > MAX_BYTES:
+            raise ModelError(f"{path} is too large: at most {MAX_BYTES} bytes are read of such a file; fetch it again")
+        return json.loads(content)
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path} cannot be read ({error}): the model's folder is incomplete") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ModelError(f"{path} cannot be read ({reason}): fetch the model's folder again") from None
 
 
 def read_if_there(path: Path) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+from bankml.models import regular_file
+from bankml.utf8 import printable
+
 MAX_BYTES = 1 << 20
 
 
@@ -11,13 +14,12 @@ def licence(folder: Path) -> str:
     fields = dict(re.findall(r"^(license|license_name):[ \t]*(\S.*?)[ \t\r]*$", _front_matter(folder), re.MULTILINE))
     stated: dict[str, str] = {key: value.strip("'\"[] ") for key, value in fields.items()}
     found = stated.get("license", "")
-    return stated.get("license_name", found) if found == "other" else found
+    return printable(stated.get("license_name", found) if found == "other" else found)
 
 
 def _front_matter(folder: Path) -> str:
     try:
-        with (folder / "README.md").open("rb") as file:
-            text = file.read(MAX_BYTES).decode("utf-8", "replace")
+        text = regular_file.read(folder / "README.md", MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""
     match = re.match(r"\ufeff?---\s*\n(.*?)\n---\s*(\n|$)", text, re.DOTALL)

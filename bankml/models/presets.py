@@ -6,8 +6,6 @@ Only data files are taken from these wheels; their code is never installed or ru
 from dataclasses import dataclass
 from typing import Literal
 
-POOLINGS = ("none", "mean", "cls", "last")  # by their number in GGUF
-
 
 @dataclass(frozen=True)
 class Member:

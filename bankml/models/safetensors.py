@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml.errors import ModelError
+from bankml.models import regular_file
 
 MAX_HEADER = 100_000_000  # the format's own limit
 RUN = 4 << 20  # bytes read at a time where rows are wanted one after the other
@@ -38,9 +39,9 @@ class Safetensors:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._fd = regular_file.opened(self.path)
         except OSError as error:
-            raise ModelError(f"{self.path} cannot be opened: {error.strerror}") from None
+            raise ModelError(f"{self.path} cannot be opened ({error.strerror}): fetch it again") from None
         try:
             self.entries = self._header()
         except BaseException:
@@ -57,14 +58,11 @@ class Safetensors:
         """The tensor's shape, slowest dimension first."""
         return self._entry(name).shape
 
-    def floats(self, name: str) -> NDArray[np.float32]:
-        """The tensor as float32: F32 and narrower exactly, F64 rounded."""
-        self.check_float(name)
-        entry = self._entry(name)
-        return self._decoded(entry, 0, entry.size).reshape(entry.shape)
-
     def runs(self, name: str, first: int = 0) -> Iterator[NDArray[np.float32]]:
-        """The same, its rows from `first` on, as many at a time as fit RUN bytes, or one."""
+        """The rows of a matrix or vector from `first` on, as many at a time as fit RUN bytes, or one.
+
+        Given as float32: F32 and narrower exactly, F64 rounded.
+        """
         self.check_float(name)
         entry = self._entry(name)
         rows, *row = entry.shape

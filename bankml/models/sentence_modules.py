@@ -6,8 +6,10 @@ from typing import Any
 
 from bankml.errors import ModelError
 from bankml.models import json_object
+from bankml.utf8 import printable
 
-POOLINGS = {
+# What sentence-transformers calls a pooling → what GGUF does
+SPELLINGS = {
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_cls_token": "cls",
     "pooling_mode_lasttoken": "last",
@@ -66,7 +68,7 @@ def _module(path: Path, entry: Any) -> tuple[str, str]:
             pass
         case _:
             raise ModelError(f"{path} has the module {entry!r}, without a type and a path: the folder is damaged")
-    if Path(place).is_absolute() or ".." in Path(place).parts:
+    if Path(place).is_absolute() or ".." in Path(place).parts or printable(place) != place:
         raise ModelError(f"{path} has a module at {place!r}: it must lie inside of the model's folder")
     return (kind.rpartition(".")[2] if kind.startswith("sentence_transformers.") else kind), place
 
@@ -76,9 +78,9 @@ def _pooling(path: Path) -> str:
     chosen = [key for key, value in content.items() if key.startswith("pooling_mode_") and value is True]
     if (mode := content.get("pooling_mode")) is not None:
         chosen += mode if isinstance(mode, list) else [mode]
-    if len(chosen) != 1 or str(chosen[0]) not in POOLINGS:
+    if len(chosen) != 1 or str(chosen[0]) not in SPELLINGS:
         raise ModelError(f"{path} asks for the pooling {chosen}: only one of mean, cls and last token is known")
-    return POOLINGS[chosen[0]]
+    return SPELLINGS[chosen[0]]
 
 
 def _notes(folder: Path, transformer: Path) -> tuple[str, ...]:
@@ -87,7 +89,7 @@ def _notes(folder: Path, transformer: Path) -> tuple[str, ...]:
     if limits.get("do_lower_case"):
         raise ModelError(f"{path} says do_lower_case: texts would have to be lower-cased before they are given to it")
     notes = []
-    if limit := limits.get("max_seq_length"):
+    if type(limit := limits.get("max_seq_length")) is int and limit > 0:
         notes.append(f"sentence-transformers cuts texts at {limit} tokens; the file reads as many as it has positions")
     match json_object.read_if_there(folder / "config_sentence_transformers.json"):
         case {"default_prompt_name": str(name), "prompts": dict(prompts)} if prompts.get(name):

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bankml.errors import ModelError
-from bankml.models import json_object, tokenizer_json
+from bankml.gguf_numbers import CONTROL, NORMAL, UNUSED
+from bankml.models import json_object, regular_file, tokenizer_json
 from bankml.models.tokenizer_json import TokenizerJson
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ SPECIAL = {
     "[SEP]": "seperator",
     "[MASK]": "mask",
 }  # ggml's spelling
-NORMAL, CONTROL, UNUSED = 1, 3, 5
 NAMES = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
 SETTINGS = {"tokenize_chinese_chars": True, "do_basic_tokenize": True, "never_split": False}
 SLOW = ("BertTokenizer", "BertTokenizerFast", None)  # tokenizer classes that read vocab.txt as BERT does
@@ -167,7 +167,8 @@ def _slow(folder: Path, settings: dict[str, Any]) -> list[str]:
             f"{SLOW[0]} is known without it"
         )
     try:
-        return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        with open(regular_file.opened(path), encoding="utf-8") as file:
+            return file.read(json_object.MAX_BYTES).removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"{path} cannot be read as the vocabulary ({error}): fetch it again") from None
 

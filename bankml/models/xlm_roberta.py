@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bankml.errors import ModelError
+from bankml.gguf_numbers import CONTROL, NORMAL, UNKNOWN, UNUSED
 from bankml.models import tokenizer_json
 from bankml.models.tokenizer_json import TokenizerJson
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter
 
-NORMAL, UNKNOWN, CONTROL, UNUSED = 1, 2, 3, 5
 UNUSED_SCORE = -10_000.0  # what llama.cpp's converter gives entries that no text may reach
 SCORE_MAX = 1e30  # log probabilities are stored as float32
 SPECIAL = {"<s>": CONTROL, "<pad>": CONTROL, "</s>": CONTROL, "<unk>": UNKNOWN, "<mask>": CONTROL}
@@ -90,8 +90,9 @@ def _check_parts(file: TokenizerJson) -> None:
     for step in file.steps("normalizer"):
         if not _spaces_only(step) and step.get("type") != "Precompiled":
             raise file.unsupported("normalizer", step)
-    steps = [step for step in file.steps("pre_tokenizer") if step.get("type") != "WhitespaceSplit"]
-    if len(steps) != 1 or not _marks_words(steps[0]):
+    steps = file.steps("pre_tokenizer")
+    marks = [step for step in steps if step.get("type") != "WhitespaceSplit"]
+    if len(marks) != 1 or not _marks_words(marks[0], split=len(marks) < len(steps)):
         raise file.unsupported("pre_tokenizer", file.content.get("pre_tokenizer"))
     file.check_ends("<s>", "</s>")
 
@@ -104,9 +105,11 @@ def _spaces_only(step: dict[str, Any]) -> bool:
     return False
 
 
-def _marks_words(step: dict[str, Any]) -> bool:
-    first = step.get("add_prefix_space", True) and step.get("prepend_scheme", "always") in ("always", "first")
-    return step.get("type") == "Metaspace" and step.get("replacement") == "▁" and bool(first)
+def _marks_words(step: dict[str, Any], split: bool) -> bool:
+    """Spaces become marks; once they are `split` away, only "always" puts one before a word that is not the first."""
+    schemes = ("always",) if split else ("always", "first")
+    marked = step.get("add_prefix_space", True) and step.get("prepend_scheme", "always") in schemes
+    return step.get("type") == "Metaspace" and step.get("replacement") == "▁" and bool(marked)
 
 
 def _score(value: Any) -> float:

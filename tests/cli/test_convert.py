@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,18 @@ def test_pooling_that_is_not_recorded_is_asked_of_a_person(folder, tmp_path, key
     assert process.returncode == status
     assert target.exists() == (status == 0)
     assert pooling in out
+
+
+@pytest.mark.timeout(60)
+def test_a_conversion_that_is_terminated_leaves_nothing(folder, tmp_path):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "bankml", "convert", str(folder), "-o", str(out / "m.gguf"), "--type", "q8_0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not (out.is_dir() and list(out.iterdir())):
+            time.sleep(0.001)
+        process.terminate()
+        printed = process.communicate()
+    assert (process.returncode, printed, list(out.iterdir())) == (143, (b"", b""), [])
 
 
 def own_terminal() -> None:

@@ -31,6 +31,18 @@ def test_an_error_keeps_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_what_a_killed_process_left_goes_and_what_a_live_one_holds_stays(tmp_path: Path) -> None:
+    path, names = tmp_path / "[m].gguf", ("[m].gguf", "m.gguf", "[m].gguf.b")
+    left = [tmp_path / f".{name}.{'0' * 16}.tmp" for name in names]
+    for file in (*left, tmp_path / ".[m].gguf.mine.tmp"):
+        file.touch()
+    with atomic.replacement(path) as first, atomic.replacement(path) as second:
+        assert first.exists()
+        assert second.exists()
+        assert [file.exists() for file in left] == [False, True, True]
+    assert {file.name for file in tmp_path.iterdir()} == {path.name, ".[m].gguf.mine.tmp", *(f.name for f in left[1:])}
+
+
 def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
     inside, most = 0, 0
 

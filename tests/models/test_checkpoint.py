@@ -40,6 +40,10 @@ def test_one_file_and_several_give_the_same(tmp_path: Path) -> None:
         ({"c": "../1.safetensors"}, "must lie in the same folder"),
         ({"c": "/1.safetensors"}, "must lie in the same folder"),
         ({"c": 1}, "must lie in the same folder"),
+        ({"c": "\x1b[2J"}, r"names the file '\\x1b\[2J': .* must lie in the same folder"),
+        ({"c": "a\0"}, "must lie in the same folder"),
+        ({"c": "\ud800"}, "must lie in the same folder"),
+        ({"c": "x" * 300}, r"x cannot be opened \(File name too long\): fetch it again"),
     ],
 )
 def test_an_index_that_does_not_fit_is_refused(tmp_path: Path, weight_map: dict[str, Any], words: str) -> None:

@@ -15,6 +15,7 @@ from bankml.models import model_card
         ("---\nlicense: [mit]\n---\n", "mit"),
         ("---\nlicense:\n- mit\n---\n", ""),
         ("---\ntags:\n  license: mit\n---\n", ""),
+        ("---\nlicense: \x1b[31mmit\u202e\n---\n", "\ufffd[31mmit\ufffd"),
         ("---\nlicense: mit\n", ""),
         ("license: mit\n", ""),
         ("", ""),

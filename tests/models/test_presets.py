@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from bankml.gguf_numbers import POOLINGS
 from bankml.models import presets
 
 
@@ -28,6 +29,6 @@ def test_names_and_aliases(name: str, found: str | None) -> None:
 def test_every_fact_is_filled_in() -> None:
     for preset in presets.PRESETS:
         assert re.fullmatch("[0-9a-f]{64}", preset.gguf_sha256)
-        assert preset.pooling in presets.POOLINGS
+        assert preset.pooling in POOLINGS
         for wheel in preset.wheels:
             assert all(re.fullmatch("[0-9a-f]{64}", entry.sha256) for entry in (wheel, *wheel.members))

@@ -82,6 +82,7 @@ def test_an_older_layout_keeps_the_transformer_in_a_folder(tmp_path: Path) -> No
         ([{"path": "", "type": "own.Transformer"}], "the module 'own.Transformer'"),
         ([("../x", "Transformer")], "must lie inside"),
         ([("/x", "Transformer")], "must lie inside"),
+        ([("\x1b[2J", "Transformer")], r"'\\x1b\[2J': it must lie inside"),
         ([{"path": ""}], "without a type and a path"),
         ([], "not a list of modules"),
         ({"a": 1}, "not a list of modules"),
@@ -99,6 +100,12 @@ def test_a_shorter_limit_and_a_prompt_are_told(tmp_path: Path) -> None:
     limit, prompt = sentence_modules.read(tmp_path).notes
     assert "cuts texts at 256 tokens" in limit
     assert "puts 'query: ' before every text" in prompt
+
+
+@pytest.mark.parametrize("limit", ['"\\u001b[2J"', "true", "[1]", "-1", "0", "1.5", "null", "{}"])
+def test_a_limit_that_is_no_count_is_not_told(tmp_path: Path, limit: str) -> None:
+    (tmp_path / "sentence_bert_config.json").write_text(f'{{"max_seq_length": {limit}}}')
+    assert sentence_modules.read(tmp_path).notes == ()
 
 
 def test_lower_casing_outside_of_the_tokenizer_is_refused(tmp_path: Path) -> None:

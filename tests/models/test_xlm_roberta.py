@@ -1,13 +1,15 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer
 
-from bankml._engine import GGUF
+from bankml._engine import GGUF, Engine
 from bankml.errors import ModelError
 from bankml.models.xlm_roberta import read_unigram
-from oracle import folders
+from oracle import folders, seeded, vocabularies
 
 VOCABULARY = [["<s>", 0.0], ["<pad>", 0.0], ["</s>", 0.0], ["<unk>", 0.0], ["▁a", -3.5], ["b", -4.25], ["<mask>", 0.0]]
 CHARSMAP = b"\x04\x00\x00\x00abcdz\x00"
@@ -40,7 +42,7 @@ def test_the_vocabulary_is_padded_to_the_rows(tmp_path: Path) -> None:
 
 
 def test_the_real_file_has_the_keys_of_bge_m3(e5: Path) -> None:
-    metadata = GGUF(str(e5)).metadata
+    metadata = GGUF(e5).metadata
     ids = {"bos": 0, "eos": 2, "unknown": 3, "seperator": 2, "padding": 1, "cls": 0, "mask": 250_001}
     assert {role: metadata[f"tokenizer.ggml.{role}_token_id"] for role in ids} == ids
     assert metadata["tokenizer.ggml.model"] == "t5"
@@ -113,6 +115,51 @@ def test_what_the_engine_does_not_reproduce_is_named(tmp_path: Path, value: Any,
 )
 def test_other_spellings_of_the_same_are_read(tmp_path: Path, value: Any) -> None:
     assert read_unigram(written(tmp_path / "tokenizer.json", value), 7).types == [3, 3, 3, 2, 1, 1, 3]
+
+
+SPLIT = {"type": "WhitespaceSplit"}
+MARKED = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+MARKED_FIRST = {**MARKED, "prepend_scheme": "first"}
+PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁why", "▁sky", "sky", "why", "▁is", "s", "k", "y", "<mask>"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "same"),
+    [
+        ([MARKED], True),
+        ([MARKED_FIRST], True),
+        ([SPLIT, MARKED], True),
+        ([SPLIT, METASPACE], True),
+        ([SPLIT, MARKED_FIRST], False),
+        ([MARKED_FIRST, SPLIT], False),
+    ],
+)
+def test_words_are_marked_as_tokenizers_marks_them(tmp_path: Path, steps: list[dict[str, Any]], same: bool) -> None:
+    listed = [[piece, -float(at)] for at, piece in enumerate(PIECES)]
+    steps_json = {"type": "Sequence", "pretokenizers": steps}
+    value = folders.unigram_json(listed, CHARSMAP) | {"pre_tokenizer": steps_json}
+    path = written(tmp_path / "tokenizer.json", value)
+    if not same:
+        with pytest.raises(ModelError, match=r"pre_tokenizer .*'prepend_scheme': 'first'"):
+            read_unigram(path, len(PIECES))
+        return
+    theirs = Tokenizer.from_str(json.dumps(for_tokenizers(value)))
+    words = vocabularies.unigram(replace(read_unigram(path, len(PIECES)), charsmap=b""))
+    engine = Engine(seeded.tiny(tmp_path / "m.gguf", vocabulary=words))
+    for text in ("why sky", "why", "sky  why is", "skysky why", ""):
+        assert engine.tokenize(text)[0] == theirs.encode(text).ids, text
+
+
+def for_tokenizers(value: dict[str, Any]) -> dict[str, Any]:
+    """The same without the character map, with the ids and settings that `tokenizers` demands."""
+    special = {name: {"id": name, "ids": [PIECES.index(name)], "tokens": [name]} for name in ("<s>", "</s>")}
+    single = [
+        {kind: {**part, "type_id": 0} for kind, part in step.items()} for step in value["post_processor"]["single"]
+    ]
+    post = {**value["post_processor"], "single": single, "pair": single, "special_tokens": special}
+    tokens = [{"lstrip": False, "rstrip": False, **token} for token in value["added_tokens"]]
+    spaces = value["normalizer"]["normalizers"][1]
+    return {"version": "1.0", **value, "normalizer": spaces, "post_processor": post, "added_tokens": tokens}
 
 
 def test_special_tokens_behind_the_vocabulary_are_added(tmp_path: Path) -> None:

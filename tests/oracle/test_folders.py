@@ -15,7 +15,7 @@ TEXTS = ["why is the sky blue?", "hello", "Ein Satz: текст"]
 @pytest.fixture
 def converted(xlmr_folder: Path, tmp_path: Path) -> tuple[Path, list[list[int]]]:
     path = models.convert(xlmr_folder, tmp_path / "m.gguf", type="f32").path
-    engine = Engine(str(path), threads=1)
+    engine = Engine(path, threads=1)
     return path, [engine.tokenize(text)[0] for text in TEXTS]
 
 
@@ -34,7 +34,7 @@ def test_a_wrong_conversion_is_caught(
 def test_llama_cpp_loads_what_is_converted_and_agrees(xlmr_folder: Path, tmp_path: Path) -> None:
     llama = pytest.importorskip("oracle.llama")
     path = models.convert(xlmr_folder, tmp_path / "m.gguf").path
-    theirs, engine = llama.Tokenizer(path), Engine(str(path))
+    theirs, engine = llama.Tokenizer(path), Engine(path)
     ids = [engine.tokenize(text)[0] for text in TEXTS]
     assert [theirs.ids(text) for text in TEXTS] == ids
     ours = vectors.encode_ids(path, ids, "tanh")

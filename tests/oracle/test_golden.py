@@ -26,7 +26,7 @@ def built_ins(minilm: Path, e5: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
 def test_ids(built_ins: dict[str, Path], kind: str) -> None:
     name = "all-minilm-l6-v2" if kind == "wordpiece" else "multilingual-e5-small"
-    engine = Engine(str(built_ins[name]), threads=1)
+    engine = Engine(built_ins[name], threads=1)
     entries = golden("tokens")["content"]
     wrong = [ascii(e["text"]) for e in entries if engine.tokenize(e["text"])[0] != e[kind]]
     assert len(entries) > 200
@@ -36,7 +36,7 @@ def test_ids(built_ins: dict[str, Path], kind: str) -> None:
 @pytest.mark.parametrize("name", ["all-minilm-l6-v2", "multilingual-e5-small"])
 def test_vectors_of_the_built_in_models(built_ins: dict[str, Path], name: str) -> None:
     entries = golden("vectors")["content"]["models"][name]
-    engine = Engine(str(built_ins[name]))
+    engine = Engine(built_ins[name])
     ours = list(engine.encode([entry["text"] for entry in entries])[0].astype(np.float64))
     found = vectors.distance(ours, [np.array(entry["vector"]) for entry in entries])
     assert vectors.tolerance(built_ins[name]).allows(found), found

@@ -22,7 +22,7 @@ def test_llama_cpp_loads_seeded_models_and_agrees(tmp_path: Path, pooling: seede
 @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
 def test_llama_cpp_tokenizes_alike(tmp_path: Path, kind: str) -> None:
     path = seeded.tiny(tmp_path / "m.gguf", vocabulary=kind)
-    theirs, engine = llama.Tokenizer(path), Engine(str(path))
+    theirs, engine = llama.Tokenizer(path), Engine(path)
     for text in ("why is the sky blue?", "", "a\0b", "</s> [SEP]", "langer Satz: текст"):
         assert theirs.ids(text) == engine.tokenize(text)[0]
 

@@ -25,12 +25,12 @@ def test_same_seed_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_weights_do_not_depend_on_the_version_of_numpy() -> None:
-    values = seeded._bell(1_000, "blk.0.attn_q.weight", 0)
+    values = seeded.bell(1_000, "blk.0.attn_q.weight", 0)
     assert sha256(values.tobytes()).hexdigest() == DIGEST
 
 
 def test_weights_have_the_deviation_they_were_asked_for() -> None:
-    values = seeded._bell(2_000_000, "x", 0).astype(np.float64)
+    values = seeded.bell(2_000_000, "x", 0).astype(np.float64)
     assert abs(values.mean()) < 0.003
     assert abs(values.std() - 1) < 0.002
     assert abs(np.corrcoef(values[1:], values[:-1])[0, 1]) < 0.003
@@ -38,7 +38,7 @@ def test_weights_have_the_deviation_they_were_asked_for() -> None:
 
 @pytest.mark.parametrize("dtype", get_args(seeded.DType))
 def test_matrices_have_the_type_and_everything_else_is_f32(tmp_path: Path, dtype: seeded.DType) -> None:
-    file = GGUF(str(seeded.tiny(tmp_path / "m.gguf", dtype=dtype, hidden=256, ffn=256)))
+    file = GGUF(seeded.tiny(tmp_path / "m.gguf", dtype=dtype, hidden=256, ffn=256))
     types = {tensor["name"]: tensor["type"] for tensor in file.tensors}
     matrices = {name for name in types if name.startswith("blk") and name.endswith("weight") and "norm" not in name}
     assert {types[name] for name in {*matrices, "token_embd.weight"}} == {dtype}
@@ -47,7 +47,7 @@ def test_matrices_have_the_type_and_everything_else_is_f32(tmp_path: Path, dtype
 
 def test_some_matrices_may_have_another_type(tmp_path: Path) -> None:
     types: dict[str, seeded.DType] = {"token_embd": "Q8_0", "ffn_down": "F32", "blk.1.attn_v": "Q5_1"}
-    file = GGUF(str(seeded.tiny(tmp_path / "m.gguf", dtype="Q4_0", types=types)))
+    file = GGUF(seeded.tiny(tmp_path / "m.gguf", dtype="Q4_0", types=types))
     found = {tensor["name"].removesuffix(".weight"): tensor["type"] for tensor in file.tensors}
     assert found["token_embd"] == "Q8_0"
     assert [found[f"blk.{i}.ffn_down"] for i in (0, 1)] == ["F32", "F32"]
@@ -56,7 +56,7 @@ def test_some_matrices_may_have_another_type(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", blocks.FORMATS)
 def test_blocks_hold_the_weights_as_near_as_the_type_can(dtype: seeded.DType) -> None:
-    weights = seeded._bell(512 * 256, "x", 0).reshape(512, 256) * np.float32(0.3)
+    weights = seeded.bell(512 * 256, "x", 0).reshape(512, 256) * np.float32(0.3)
     made = blocks.stored(weights, dtype, "x", 0)
     error = dequantize(made, GGMLQuantizationType[dtype]) - weights
     assert made.shape == blocks.stored_shape((512, 256), dtype)
@@ -79,7 +79,7 @@ def test_different_texts_have_different_vectors(tmp_path: Path, pooling: seeded.
 @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
 def test_the_small_vocabularies_tokenize_words(tmp_path: Path, kind: str) -> None:
     vocabulary = vocabularies.named(kind)
-    engine = Engine(str(seeded.tiny(tmp_path / "m.gguf", vocabulary=vocabulary)))
+    engine = Engine(seeded.tiny(tmp_path / "m.gguf", vocabulary=vocabulary))
     ids = engine.tokenize("why is the sky blue")[0]
     assert [engine.piece(i).decode() for i in ids[1:-1]] == ["▁why", "▁is", "▁the", "▁sky", "▁blue"]
     assert (ids[0], ids[-1]) == (vocabulary.opening, vocabulary.closing)

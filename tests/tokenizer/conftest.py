@@ -21,13 +21,13 @@ def texts() -> list[str]:
 @pytest.fixture(scope="session")
 def wordpiece(minilm: Path) -> Engine:
     """MiniLM's tokenizer in the engine."""
-    return Engine(str(minilm), threads=1)
+    return Engine(minilm, threads=1)
 
 
 @pytest.fixture(scope="session")
 def unigram(e5: Path) -> Engine:
     """XLM-R's tokenizer in the engine."""
-    return Engine(str(e5), threads=1)
+    return Engine(e5, threads=1)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def test_the_files_normalizer_keys_are_obeyed(
     )
     path = seeded.tiny(tmp_path / "m.gguf", vocabulary=words, layers=1, hidden=32, heads=1, ffn=32, positions=16)
     reference = bert_tokenizer(list(dict.fromkeys(tokens)), lowercase, strip_accents)
-    assert different(Engine(str(path), threads=1), reference, texts[:1500]) == []
+    assert different(Engine(path, threads=1), reference, texts[:1500]) == []
 
 
 class WithoutNormalizer:
