@@ -51,8 +51,8 @@ def fetch(name: str, progress: Progress | None = None) -> tuple[Choice, bool]:
     from bankml.models.download import download
 
     with shown(progress) as show:
-        model = download(*source, Settings.read(), show)
-    return choose(name if source[1] else str(model.name)), True
+        _, fetched = download(*source, Settings.read(), show)
+    return choose(name), fetched
 
 
 def convert(

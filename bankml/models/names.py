@@ -145,7 +145,7 @@ def _known(name: str, settings: Settings, reason: Reason) -> Choice | None:
 
 
 def _of_hub(name: HubName, settings: Settings, reason: Reason) -> Choice | None:
-    """None for a repository of which no file that its name means is here."""
+    """None for a repository that was not pulled by its own name."""
     if model := hub_store.find(name, settings):
         return Choice(str(model.name), "hub", model.path, reason("a model pulled from a hub"), hub=model)
     if not name.file:
@@ -211,7 +211,10 @@ def _not_pulled(name: str, settings: Settings) -> ModelError:
     here = [str(model.name) for model in hub_store.files(HubName.parse(name), settings)]
     if not here:
         return ModelError(f"{name} is not on this machine: run `bankml pull {name}`")
-    return ModelError(f"{name} has {len(here)} files on this machine, name one: {', '.join(here[:LISTED])}")
+    return ModelError(
+        f"{name} was not pulled by that name: run `bankml pull {name}`, or name a file of it that is here: "
+        f"{', '.join(here[:LISTED])}"
+    )
 
 
 def _unknown(name: str, settings: Settings) -> ModelError:

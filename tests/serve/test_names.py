@@ -117,3 +117,10 @@ def test_a_pulled_bge_m3_by_all_its_names(hub, tiny_gguf, monkeypatch):
     names = Names(choose("bge-m3"))
     for name in ("bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3", presets.BGE_M3.source, "bge-m3-fp16"):
         assert find(names, name) is names.served
+
+
+def test_a_hubs_name_that_is_too_long_for_a_disk_is_no_model(names):
+    for name in ("hf:a/b/" + 30 * ("x" * 200 + "/") + "a.gguf", "hf:a/b@" + "v/" * 90 + "v"):
+        with pytest.raises(RefusedError) as refused:
+            find(names, name)
+        assert refused.value.status in (400, 404)
