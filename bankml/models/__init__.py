@@ -10,7 +10,7 @@ from bankml.models.catalogue import entries as list_models
 from bankml.models.description import Description
 from bankml.models.hub_name import HubName
 from bankml.models.names import Choice, choose, find
-from bankml.models.presets import Pinned
+from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress, shown
 from bankml.settings import Settings
 

@@ -14,7 +14,7 @@ from bankml.models.digest import fresh_sha256, git_sha1
 from bankml.models.hub import Hub, PassingError, UnreachableError
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
-from bankml.models.presets import Pinned
+from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress
 from bankml.models.repository import Repository, RepositoryFile, megabytes
 from bankml.settings import Settings

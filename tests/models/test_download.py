@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bankml.errors import ModelError
-from bankml.models import choose, digest, disk, download, fetch, presets, pull
+from bankml.models import choose, digest, disk, download, fetch, pinned, pull
 from bankml.models.hub_name import HubName
 from bankml.settings import Settings
 from tests.hub import COMMIT
@@ -297,23 +297,21 @@ def test_a_disk_that_fills_up_is_said_and_what_came_is_kept(
 
 
 @pytest.fixture
-def pinned(monkeypatch: pytest.MonkeyPatch, seeded_gguf: bytes) -> presets.Pinned:
+def known(monkeypatch: pytest.MonkeyPatch, seeded_gguf: bytes) -> pinned.Pinned:
     """bge-m3 as if the seeded model were it."""
-    known = replace(
-        presets.BGE_M3, gguf_sha256=hashlib.sha256(seeded_gguf).hexdigest(), size=len(seeded_gguf), dims=256
-    )
-    monkeypatch.setattr(presets, "BGE_M3", known)
-    return known
+    model = replace(pinned.BGE_M3, gguf_sha256=hashlib.sha256(seeded_gguf).hexdigest(), size=len(seeded_gguf), dims=256)
+    monkeypatch.setattr(pinned, "BGE_M3", model)
+    return model
 
 
 @pytest.mark.parametrize("name", ["bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3"])
-def test_bge_m3_comes_from_its_pinned_place(hub, pinned: presets.Pinned, seeded_gguf: bytes, name: str) -> None:
+def test_bge_m3_comes_from_its_pinned_place(hub, known: pinned.Pinned, seeded_gguf: bytes, name: str) -> None:
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf, "bge-m3-Q8_0.gguf": b"8"}, licence="other")
     path = pull(name)
     assert path.parts[-4:] == ("hf", "gpustack", "bge-m3-GGUF", "bge-m3-FP16.gguf")
     choice = choose("bge-m3")
     assert (choice.name, choice.kind, choice.path, choice.licence.id) == ("bge-m3", "hub", path, "MIT")
-    assert choose(pinned.source).path == path
+    assert choose(known.source).path == path
 
 
 def test_another_file_in_the_pinned_place_is_refused_unseen(hub, seeded_gguf: bytes) -> None:
@@ -321,23 +319,23 @@ def test_another_file_in_the_pinned_place_is_refused_unseen(hub, seeded_gguf: by
     with pytest.raises(ModelError) as error:
         pull("bge-m3")
     stated = f"the sha256 {hashlib.sha256(seeded_gguf).hexdigest()}"
-    source = presets.BGE_M3.source
+    source = pinned.BGE_M3.source
     assert str(error.value).startswith(f"{hub.url} states {stated} for {source}, and bge-m3 is the file daec91ff")
     assert hub.downloads == []
-    pull(presets.BGE_M3.source)  # by its own name it is what it is
+    pull(pinned.BGE_M3.source)  # by its own name it is what it is
     assert not choose("bge-m3").present
 
 
-def test_a_file_without_a_sha256_in_the_pinned_place(hub, pinned: presets.Pinned, seeded_gguf: bytes) -> None:
+def test_a_file_without_a_sha256_in_the_pinned_place(hub, known: pinned.Pinned, seeded_gguf: bytes) -> None:
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf}, in_git=("bge-m3-FP16.gguf",))
-    with pytest.raises(ModelError, match=f"states no sha256 for {pinned.source}, and bge-m3 is the file {'.' * 64}: "):
+    with pytest.raises(ModelError, match=f"states no sha256 for {known.source}, and bge-m3 is the file {'.' * 64}: "):
         pull("bge-m3")
 
 
-def test_other_bytes_in_the_pinned_place(hub, pinned: presets.Pinned, seeded_gguf: bytes) -> None:
+def test_other_bytes_in_the_pinned_place(hub, known: pinned.Pinned, seeded_gguf: bytes) -> None:
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf})
     hub.instead = bytes(len(seeded_gguf))
-    with pytest.raises(ModelError, match=f"not {pinned.gguf_sha256}, and was deleted"):
+    with pytest.raises(ModelError, match=f"not {known.gguf_sha256}, and was deleted"):
         pull("bge-m3")
     assert not choose("bge-m3").present
 
@@ -362,4 +360,4 @@ def test_three_processes_fetch_it_once(stocked, seeded_gguf: bytes) -> None:
 
 
 def test_names_are_places() -> None:
-    assert HubName.parse(presets.BGE_M3.source).invalid_part() is None
+    assert HubName.parse(pinned.BGE_M3.source).invalid_part() is None

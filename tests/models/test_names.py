@@ -5,7 +5,7 @@ import pytest
 
 from bankml import models
 from bankml.errors import ModelError
-from bankml.models import builtin, hub_store, names, presets
+from bankml.models import builtin, hub_store, names, pinned, presets
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.names import Choice, choose, find
@@ -221,7 +221,7 @@ def test_what_a_hub_has_and_was_not_pulled_is_never_fetched_by_using_it(hub) -> 
 
 
 def test_a_pulled_bge_m3_is_bge_m3_and_the_default(tiny_gguf: Path) -> None:
-    path = pulled(presets.BGE_M3.source, tiny_gguf, presets.BGE_M3.gguf_sha256)
+    path = pulled(pinned.BGE_M3.source, tiny_gguf, pinned.BGE_M3.gguf_sha256)
     for name in ("bge-m3", "BGE-M3:latest", "bge-m3:567m", "BAAI/bge-m3", None):
         choice = choose(name)
         assert (choice.name, choice.kind, choice.path, choice.present) == ("bge-m3", "hub", path, True)
@@ -229,13 +229,13 @@ def test_a_pulled_bge_m3_is_bge_m3_and_the_default(tiny_gguf: Path) -> None:
 
 
 def test_another_file_in_its_place_is_not_bge_m3(tiny_gguf: Path) -> None:
-    pulled(presets.BGE_M3.source, tiny_gguf)
+    pulled(pinned.BGE_M3.source, tiny_gguf)
     assert not choose("bge-m3").present
     assert choose().path == builtin.path(presets.DEFAULT, Settings.read())
 
 
 def test_ollamas_bge_m3_goes_first_unless_it_is_broken(store, tiny_gguf: Path) -> None:
-    path = pulled(presets.BGE_M3.source, tiny_gguf, presets.BGE_M3.gguf_sha256)
+    path = pulled(pinned.BGE_M3.source, tiny_gguf, pinned.BGE_M3.gguf_sha256)
     blob = store.add(BGE_M3, tiny_gguf)
     for name in ("bge-m3", "BAAI/bge-m3", "bge-m3:567m", None):
         assert choose(name).path == blob
