@@ -63,6 +63,7 @@ FAMILY = {
     "paraphrase-multilingual-mpnet-base-v2": _xlm_r(768, 12, "mean"),
     "multilingual-e5-base": _xlm_r(768, 12, "mean"),
     "multilingual-e5-large": _xlm_r(1024, 16, "mean"),
+    "granite-embedding-278m-multilingual": _xlm_r(768, 12, "cls"),
     "bge-m3": _xlm_r(1024, 16, "cls", 8192),
     "snowflake-arctic-embed-l-v2.0": _xlm_r(1024, 16, "cls", 8192, "xlm-r in base64"),
 }

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import select
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,6 +38,7 @@ class Request:
     agent: str | None
     status: int = 0
     sent: int = 0
+    left: bool = False  # whoever asked closed the connection before the end
 
 
 @dataclass
@@ -51,6 +54,7 @@ class Hub:
     paused: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)
     instead: bytes | None = None  # of every file's content
+    then: str = ""  # "more": a file's body, in chunks, never ends; "silence": nor does it, and nothing more comes
     ranges: bool = True  # whether Range is honoured
     page: bytes | None = None  # instead of every listing
 
@@ -149,7 +153,30 @@ class _Handler(BaseHTTPRequestHandler):
         if first >= len(content) > 0:
             return self._answer(416, b"")
         headers = {"Content-Range": f"bytes {first}-{len(content) - 1}/{len(content)}"} if first else {}
+        if self.state.then:
+            return self._without_end(206 if first else 200, content[first:], headers)
         return self._answer(206 if first else 200, content[first:], headers, is_file=True)
+
+    def _without_end(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in {"Transfer-Encoding": "chunked", **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        try:
+            self._chunk(body)
+            for _ in range(300):  # three seconds: whoever asked should have left by then
+                time.sleep(0.01)
+                self._chunk(bytes(CHUNK) if self.state.then == "more" else b"")
+        except OSError:
+            self.request_seen.left = True
+
+    def _chunk(self, content: bytes) -> None:
+        """Nothing for no content, but for noticing that the connection was closed."""
+        if content:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(content), content))
+        elif select.select([self.connection], [], [], 0)[0] and not self.connection.recv(1):
+            raise ConnectionResetError
 
     def _readable(self, name: str, listing: bool) -> Repository | None:
         """None after the refusal was sent. As the real hub does, it says 401 for what it has not, too."""

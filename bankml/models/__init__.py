@@ -10,7 +10,7 @@ from bankml.models.catalogue import entries as list_models
 from bankml.models.description import Description
 from bankml.models.hub_name import HubName
 from bankml.models.names import Choice, choose, find
-from bankml.models.presets import Pinned
+from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress, shown
 from bankml.settings import Settings
 
@@ -51,8 +51,8 @@ def fetch(name: str, progress: Progress | None = None) -> tuple[Choice, bool]:
     from bankml.models.download import download
 
     with shown(progress) as show:
-        model = download(*source, Settings.read(), show)
-    return choose(name if source[1] else str(model.name)), True
+        _, fetched = download(*source, Settings.read(), show)
+    return choose(name), fetched
 
 
 def convert(

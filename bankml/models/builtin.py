@@ -1,6 +1,5 @@
 """The built-in models on this machine: where their files lie, and making them once."""
 
-import hashlib
 import logging
 import shutil
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from bankml.errors import ModelError
 from bankml.models import atomic, disk, wheel
+from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Preset
 from bankml.models.progress import Progress
 from bankml.settings import Settings
@@ -80,9 +80,7 @@ def _convert(preset: Preset, folders: list[Path], target: Path, progress: Progre
 
 
 def _check_digest(preset: Preset, path: Path) -> None:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != preset.gguf_sha256:
+    if (found := unremembered_sha256(path)) != preset.gguf_sha256:
         raise ModelError(
             f"{preset.name} was converted to a file of the sha256 {found}, not {preset.gguf_sha256}: gguf "
             f"{version('gguf')} does not write what the tested versions do; run `pip install '{TESTED_GGUF}'` and "

@@ -1,7 +1,7 @@
 """Every model that can be used here: built-ins, what was pulled from a hub, bankml's own files, Ollama's encoders."""
 
 from bankml.errors import Error
-from bankml.models import builtin, hub_store, ollama_store, presets
+from bankml.models import builtin, hub_store, ollama_store, pinned, presets
 from bankml.models.description import Description, describe
 from bankml.models.names import Choice, pinned_choice
 from bankml.models.presets import Preset
@@ -36,13 +36,13 @@ def _built_in(preset: Preset, settings: Settings) -> Choice:
 
 
 def _pulled(settings: Settings, stored: list[Choice]) -> list[Choice]:
-    known = pinned_choice(presets.BGE_M3, settings, lambda kind: kind)
+    known = pinned_choice(pinned.BGE_M3, settings, lambda kind: kind)
     others = [
         Choice(str(model.name), "hub", model.path, "a model pulled from a hub", hub=model)
         for model in hub_store.models(settings)
         if not (known.present and model.path == known.path)
     ]
-    offered = known.present or not any(presets.pinned(choice.name) for choice in stored)
+    offered = known.present or not any(pinned.find(choice.name) for choice in stored)
     return [known, *others] if offered else others
 
 

@@ -1,4 +1,4 @@
-"""sha256 of model files: read once, then remembered by path, size and time of change."""
+"""Digests of files; the sha256 of a model's is read once, then remembered by path, size and time of change."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bankml.errors import ModelError
-from bankml.models import atomic
+from bankml.models import atomic, json_object
 from bankml.models.progress import Progress, silent
 from bankml.settings import Settings
 
@@ -35,9 +35,25 @@ def fresh_sha256(
     """
     place = Path(path).resolve()
     stamp = _stamp(place)
-    found = _computed(place, stamp, progress)
+    found = _read(place, stamp, hashlib.sha256(), progress)
     _remember(_cache(), str(Path(known_as).resolve() if known_as else place), [*stamp, found])
     return found
+
+
+def unremembered_sha256(path: Path) -> str:
+    """As `fresh_sha256`, of a file that will soon be gone."""
+    return _read(path, _stamp(path), hashlib.sha256(), silent)
+
+
+def git_sha1(path: Path) -> str:
+    """What git calls the file by, 40 hex digits: the sha1 of "blob", its size and its bytes. Raises ModelError."""
+    stamp = _stamp(path)
+    return _read(path, stamp, hashlib.sha1(b"blob %d\0" % stamp[0]), silent)
+
+
+def is_sha256(text: str) -> bool:
+    """Whether `text` is one as it is written here: 64 hex digits, lower case."""
+    return len(text) == 64 and set(text) <= set("0123456789abcdef")
 
 
 def _cache() -> Path:
@@ -53,15 +69,15 @@ def _stamp(path: Path) -> list[int]:
 
 
 def _known(path: Path, stamp: list[int]) -> str | None:
-    for entries in (_entries(_cache()), _unwritten):
+    for entries in (json_object.read_sound(_cache(), MAX_CACHE), _unwritten):
         match entries.get(str(path)):
-            case [size, changed, str(known)] if [size, changed] == stamp and _is_digest(known):
+            case [size, changed, str(known)] if [size, changed] == stamp and is_sha256(known):
                 return known
     return None
 
 
-def _computed(path: Path, stamp: list[int], progress: Progress) -> str:
-    digest, done = hashlib.sha256(), 0
+def _read(path: Path, stamp: list[int], digest: "hashlib._Hash", progress: Progress) -> str:
+    done = 0
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -81,21 +97,11 @@ def _computed(path: Path, stamp: list[int], progress: Progress) -> str:
     return digest.hexdigest()
 
 
-def _entries(cache: Path) -> dict[str, Any]:
-    """What is remembered; a file that is absent, damaged or foreign counts as empty."""
-    try:
-        with cache.open("rb") as file:
-            value = json.loads(file.read(MAX_CACHE))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def _remember(cache: Path, path: str, entry: list[Any]) -> None:
     """A digest that cannot be stored is computed again by the next process; nothing else depends on it."""
     try:
         with atomic.lock(cache.with_name(".digests.lock")), atomic.replacement(cache) as temporary:
-            temporary.write_text(json.dumps(_with(_entries(cache), path, entry), indent=0))
+            temporary.write_text(json.dumps(_with(json_object.read_sound(cache, MAX_CACHE), path, entry), indent=0))
     except OSError:
         kept = _with(_unwritten, path, entry)
         _unwritten.clear()
@@ -106,7 +112,3 @@ def _with(entries: dict[str, Any], path: str, entry: list[Any]) -> dict[str, Any
     """The newest MAX_ENTRIES, newest last."""
     others = [item for item in entries.items() if item[0] != path]
     return dict(others[-(MAX_ENTRIES - 1) :]) | {path: entry}
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 64 and set(text) <= set("0123456789abcdef")

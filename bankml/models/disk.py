@@ -8,26 +8,28 @@ from pathlib import Path
 
 from bankml.errors import ModelError
 
+ELSEWHERE = "set BANKML_HOME to a folder with room that you can write"
+
 
 @contextmanager
-def errors(folder: Path) -> Iterator[None]:
-    """An OSError inside is a ModelError that names `folder`."""
+def errors(place: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
+    """An OSError inside is a ModelError that names `place`; `elsewhere` says how another one is chosen."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise ModelError(
-                f"the disk of {folder} is full: free some space or set BANKML_HOME to another disk"
-            ) from None
-        raise ModelError(
-            f"{folder} cannot be used ({error.strerror}): set BANKML_HOME to a folder you can write"
-        ) from None
+            raise ModelError(full(place, elsewhere)) from None
+        raise ModelError(f"{place} cannot be used ({error.strerror}): {elsewhere}") from None
+
+
+def full(place: Path, elsewhere: str = ELSEWHERE) -> str:
+    """The sentence for a disk without room."""
+    return f"the disk of {place} is full: free some space or {elsewhere}"
 
 
 def check_space(folder: Path, need: int, what: str) -> None:
     """Raises ModelError when fewer than `need` bytes are free where `folder` is, or `what` would fail half way."""
     if (free := shutil.disk_usage(folder).free) < need:
         raise ModelError(
-            f"{folder} has {free // 10**6} MB free and {what} needs {need // 10**6} MB: "
-            "free some space or set BANKML_HOME to another disk"
+            f"{folder} has {free // 10**6} MB free and {what} needs {need // 10**6} MB: free some space or {ELSEWHERE}"
         )

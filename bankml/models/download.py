@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 from bankml.errors import ModelError
 from bankml.models import atomic, catalogue, disk, hub_store, presets, repository
-from bankml.models.digest import fresh_sha256
+from bankml.models.digest import fresh_sha256, git_sha1
 from bankml.models.hub import Hub, PassingError, UnreachableError
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
-from bankml.models.presets import Pinned
+from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress
 from bankml.models.repository import Repository, RepositoryFile, megabytes
 from bankml.settings import Settings
@@ -22,13 +22,12 @@ from bankml.settings import Settings
 T = TypeVar("T")
 
 WAITS = (0.5, 1.0, 2.0)  # seconds before each further try, counted anew whenever bytes have come
-CHUNK = 1 << 18  # bytes written at a time: what a killed pull loses at most
 
 
-def download(name: HubName, pinned: Pinned | None, settings: Settings, progress: Progress) -> HubModel:
-    """The file of `name` (of a repository, the one that `Repository.pick` takes), fetched unless it is here.
+def download(name: HubName, pinned: Pinned | None, settings: Settings, progress: Progress) -> tuple[HubModel, bool]:
+    """The file of `name` (of a repository, the one that `Repository.pick` takes), and whether it had to be fetched.
 
-    It has the sha256 that `pinned`, else the hub, states. Raises ModelError with what would help.
+    A file that is here stays as it is, unless `pinned` states another sha256. Raises ModelError with what would help.
     """
     if settings.skip_model_download:
         raise ModelError(f"{name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download: unset it")
@@ -38,24 +37,35 @@ def download(name: HubName, pinned: Pinned | None, settings: Settings, progress:
         file = _expected(listed.pick(), pinned, hub)
         model = _model(listed, file, settings)
         with disk.errors(settings.models), atomic.lock(_beside(model.path, "lock")):
-            if (here := hub_store.find(model.name, settings)) and here.sha256 == (file.sha256 or here.sha256):
-                return here  # by another process, while this one waited for the lock
-            return _fetch(hub, model, file, progress)
+            here = hub_store.find(model.name, settings)
+            if here and (not pinned or here.sha256 == pinned.gguf_sha256):
+                return _chosen(here, model.chosen), False
+            return _fetch(hub, model, file, progress), True
 
 
 def _model(listed: Repository, file: RepositoryFile, settings: Settings) -> HubModel:
     name = replace(listed.name, file=file.path)
     path = hub_store.place(name, settings)
-    return HubModel(name, path, listed.commit, file.sha256, file.size, listed.licence)
+    chosen = not listed.name.file
+    return HubModel(name, path, listed.commit, file.sha256, file.size, listed.licence, chosen)
+
+
+def _chosen(here: HubModel, chosen: bool) -> HubModel:
+    """`here`, from now on known by its repository's name too if that is what was pulled."""
+    if not chosen or here.chosen:
+        return here
+    model = replace(here, chosen=True)
+    hub_store.write(model)
+    return model
 
 
 def _expected(file: RepositoryFile, pinned: Pinned | None, hub: Hub) -> RepositoryFile:
     """`file` itself. Raises ModelError when it is known before the download that it is another than the pinned one."""
     if pinned and file.sha256 != pinned.gguf_sha256:
+        stated = f"the sha256 {file.sha256}" if file.sha256 else "no sha256"
         raise ModelError(
-            f"{hub} has a file of the sha256 {file.sha256 or 'it does not say'} as {pinned.source}, not "
-            f"{pinned.gguf_sha256}, which is {pinned.name}'s: run `ollama pull {pinned.name}`, or pull that file by "
-            "its own name if you trust it"
+            f"{hub} states {stated} for {pinned.source}, and {pinned.name} is the file {pinned.gguf_sha256}: run "
+            f"`ollama pull {pinned.name}`, or pull the hub's file by its own name if you trust it"
         )
     return file
 
@@ -63,17 +73,18 @@ def _expected(file: RepositoryFile, pinned: Pinned | None, hub: Hub) -> Reposito
 def _fetch(hub: Hub, model: HubModel, file: RepositoryFile, progress: Progress) -> HubModel:
     partial = _beside(model.path, f"{file.identity[:12]}.partial")
     _sweep(model.path, partial)
-    if not _is_the_file(model.path, file):
+    if _is_the_file(model.path, file):
+        model = replace(model, sha256=fresh_sha256(model.path))
+        hub_store.write(model)
+    else:
         already = partial.stat().st_size if partial.exists() else 0
         disk.check_space(model.path.parent, file.size - already, f"pulling {model.name}")
         with _kept(partial), disk.errors(model.path.parent):
             _complete(hub, model, partial, progress)
-        model = _checked(model, partial, progress)
+        model = _checked(model, file, partial, progress)
         model.path.unlink(missing_ok=True)  # or for a moment another file would have this one's record
         hub_store.write(model)
         atomic.publish(partial, model.path)
-    else:
-        hub_store.write(model)
     return model
 
 
@@ -101,11 +112,13 @@ def _continue(hub: Hub, model: HubModel, target: IO[bytes], progress: Progress) 
         if done and not _goes_on(response, done):
             done = target.seek(0)
             target.truncate()
-        for chunk in response.iter_bytes(CHUNK):
+        for chunk in response.iter_bytes():
             target.write(chunk[: model.size - done])
             target.flush()
             done = target.tell()
             progress(f"downloading {model.path.name}", done, model.size)
+            if done == model.size:  # more may come for ever, and so may nothing
+                return
 
 
 def _goes_on(response: Any, done: int) -> bool:
@@ -113,21 +126,24 @@ def _goes_on(response: Any, done: int) -> bool:
     return response.status_code == 206 and str(response.headers.get("Content-Range")).startswith(f"bytes {done}-")
 
 
-def _checked(model: HubModel, partial: Path, progress: Progress) -> HubModel:
-    """`model` with the digest that `partial` has. When another is expected, deletes it and raises ModelError."""
-    found = fresh_sha256(partial, progress, known_as=model.path)
-    if model.sha256 in ("", found):
-        return replace(model, sha256=found)
+def _checked(model: HubModel, file: RepositoryFile, partial: Path, progress: Progress) -> HubModel:
+    """`model` with the sha256 of `partial`. When that is not `file`, deletes it and raises ModelError."""
+    sha256 = fresh_sha256(partial, progress, known_as=model.path)
+    found = sha256 if file.sha256 else git_sha1(partial)
+    if found == file.identity:
+        return replace(model, sha256=sha256)
     partial.unlink()
     raise ModelError(
-        f"{model.name} came with the sha256 {found}, not {model.sha256}, and was deleted: pull it again, and if that "
-        "gives the same set HF_ENDPOINT to another hub"
+        f"{model.name} came with the {'sha256' if file.sha256 else 'git sha1'} {found}, not {file.identity}, and was "
+        "deleted: pull it again, and if that gives the same set HF_ENDPOINT to another hub"
     )
 
 
 def _is_the_file(path: Path, file: RepositoryFile) -> bool:
     """Whether the very file is in its place already and only its record is missing."""
-    return path.is_file() and path.stat().st_size == file.size and fresh_sha256(path) == file.sha256
+    if not path.is_file() or path.stat().st_size != file.size:
+        return False
+    return (fresh_sha256(path) if file.sha256 else git_sha1(path)) == file.identity
 
 
 def _beside(path: Path, ending: str) -> Path:
@@ -159,14 +175,19 @@ def _kept(partial: Path) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise type(error)(f"{error}; {_part(partial)}") from None
+        raise type(error)("; ".join([str(error), *_part(partial)])) from None
     except KeyboardInterrupt as interrupt:
-        interrupt.add_note(f"interrupted; {_part(partial)}")
+        interrupt.add_note("; ".join(["interrupted", *_part(partial)]))
         raise
 
 
-def _part(partial: Path) -> str:
-    return f"{megabytes(partial.stat().st_size)} are kept as {partial}, and the next pull goes on from there"
+def _part(partial: Path) -> list[str]:
+    """A sentence; none where nothing came."""
+    try:
+        size = partial.stat().st_size
+    except OSError:
+        return []
+    return [f"{megabytes(size)} are kept as {partial}, and the next pull goes on from there"]
 
 
 @contextmanager

@@ -13,12 +13,15 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from bankml.errors import ModelError
+from bankml.errors import InputError, ModelError
 from bankml.models.hub_name import HubName
 from bankml.settings import Environment
 
 OLDEST = 1  # the first major release whose session can stream
+NEEDED = "huggingface-hub>=1.0"  # as the extra `hub` in pyproject.toml
 PASSING = frozenset({408, 429, 500, 502, 503, 504})
+
+_ODD = re.compile(r"[^!-~]")  # what no address holds
 
 
 class PassingError(ModelError):
@@ -33,7 +36,7 @@ class Hub:
     """The hub that HF_ENDPOINT names, else huggingface.co. Raises ModelError where huggingface-hub is not installed."""
 
     def __init__(self) -> None:
-        endpoint = Environment(os.environ).get("HF_ENDPOINT", _address)
+        endpoint = _address(Environment(os.environ).text("HF_ENDPOINT"))
         _check_installed()
         from huggingface_hub import constants
 
@@ -41,7 +44,7 @@ class Hub:
 
     def __str__(self) -> str:
         """Its address, without a password."""
-        return re.sub(r"//[^/@]*@", "//", self.endpoint)
+        return _without_password(self.endpoint)
 
     @contextmanager
     def stream(self, path: str, name: HubName, headers: dict[str, str] | None = None) -> Iterator[Any]:
@@ -95,11 +98,11 @@ class Hub:
 
 
 def _check_installed() -> None:
-    remedy = "run `pip install 'bankml[hub]'`, or download the GGUF file and give its path"
+    remedy = f"run `{sys.executable} -m pip install '{NEEDED}'`, or download the GGUF file and give its path"
     try:
         import huggingface_hub  # noqa: F401
     except ImportError:
-        raise ModelError(f"pulling from a hub needs the package huggingface-hub (the extra hub): {remedy}") from None
+        raise ModelError(f"pulling from a hub needs the package huggingface-hub: {remedy}") from None
     found = metadata.version("huggingface-hub")
     if int(found.partition(".")[0]) < OLDEST:
         raise ModelError(f"pulling from a hub needs huggingface-hub {OLDEST}.0 or newer, not {found}: {remedy}")
@@ -127,12 +130,23 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _address(value: str) -> str:
+def _address(value: str | None) -> str | None:
     try:
-        parts = urlsplit(value)
-        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0  # reading the port checks it
+        parts = urlsplit(value or "http://unset")
+        # Reading the port checks it. urlsplit leaves out some characters and lets others pass.
+        sound = (
+            parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and not _ODD.search(value or "")
+        )
     except ValueError:
         sound = False
-    if not sound:
-        raise ValueError("the address of a hub such as https://huggingface.co")
-    return value.rstrip("/")
+    if value and not sound:
+        raise InputError(
+            f"HF_ENDPOINT is {_without_password(value)!r}: set it to the address of a hub such as "
+            "https://huggingface.co, or unset it"
+        )
+    return value and value.rstrip("/")
+
+
+def _without_password(address: str) -> str:
+    """Without all that stands before the last @: what is no address may have one anywhere."""
+    return re.sub(r"^([a-z]+://)?.*@", r"\1", address, flags=re.IGNORECASE | re.DOTALL)

@@ -9,13 +9,14 @@ from bankml.errors import InputError
 
 PREFIX = "hf:"
 MAX_PART = 200  # bytes of one folder's or file's name; 255 is what file systems allow, and a partial file needs more
+MAX_FILE = 1000  # bytes of a file's whole name in its repository; 4,095 are what a path may have
+SHOWN = 100  # characters of a name in an error message
 
 _SHAPE = re.compile(
     r"hf:(?P<owner>[^/@]+)/(?P<repo>[^/@]+)(?:/(?P<file>.+\.gguf))?(?:@(?P<revision>.+))?", re.IGNORECASE
 )
 _OWNER_OR_REPO = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,94}[a-z0-9_])?", re.IGNORECASE | re.ASCII)
 _REVISION = re.compile(r"[a-z0-9_][a-z0-9_./-]{0,199}", re.IGNORECASE | re.ASCII)
-_F16 = re.compile(r"(?<![a-z0-9])fp?16(?![a-z0-9])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,12 @@ class HubName:
     def parse(cls, text: str) -> "HubName":
         """The parts of `text`. Raises InputError for what is no such name, or could lead out of a folder."""
         if (shape := _SHAPE.fullmatch(text)) is None:
-            raise InputError(f"{text!r} is not a name on a hub: it is hf:owner/repo or hf:owner/repo/file.gguf")
+            raise InputError(f"{_shown(text)} is not a name on a hub: it is hf:owner/repo or hf:owner/repo/file.gguf")
         name = cls(**{part: value or "" for part, value in shape.groupdict().items()})
         if wrong := name.invalid_part():
             raise InputError(
-                f"{text!r} is not a name on a hub: its {wrong[0]} {wrong[1]!r} is not one that a hub allows"
+                f"{_shown(text)} is not a name on a hub: its {wrong[0]} {_shown(wrong[1])} is not one that a hub "
+                f"allows and a disk takes (at most {MAX_FILE:,} bytes, {MAX_PART} of each part)"
             )
         return name
 
@@ -65,22 +67,18 @@ class HubName:
             "owner": _is_plain(self.owner),
             "repo": _is_plain(self.repo),
             "file": not self.file or _is_file(self.file),
-            "revision": not self.revision or (_REVISION.fullmatch(self.revision) and ".." not in self.revision),
+            "revision": not self.revision or self._has_good_revision(),
         }
         return next(((part, getattr(self, part)) for part, good in checks.items() if not good), None)
+
+    def _has_good_revision(self) -> bool:
+        """Of the characters that git allows, and short enough for a folder's name together with the repository's."""
+        fits = len(self.path_parts[1]) <= MAX_PART
+        return bool(_REVISION.fullmatch(self.revision)) and ".." not in self.revision and fits
 
     def __str__(self) -> str:
         file, revision = f"/{self.file}" if self.file else "", f"@{self.revision}" if self.revision else ""
         return f"{PREFIX}{self.repository}{file}{revision}"
-
-
-def preferred(files: Sequence[str]) -> str | None:
-    """The file that a repository's name alone means: its only one, else the only one that calls itself F16 (or FP16).
-
-    F16 holds what was trained, and every number of it is used as it is; None when the choice is the user's.
-    """
-    candidates = files if len(files) == 1 else [file for file in files if _F16.search(file.rpartition("/")[2])]
-    return candidates[0] if len(candidates) == 1 else None
 
 
 def _is_plain(part: str) -> bool:
@@ -88,7 +86,15 @@ def _is_plain(part: str) -> bool:
 
 
 def _is_file(path: str) -> bool:
-    """Relative, printable, without . and .. among its folders, and a GGUF file by its ending."""
+    """Relative, printable, without . and .. among its folders, a GGUF file by its ending, and short enough."""
     parts = path.split("/")
-    whole = all(part not in ("", ".", "..") and len(part.encode("utf-8", "replace")) <= MAX_PART for part in parts)
+    whole = all(part not in ("", ".", "..") and _bytes(part) <= MAX_PART for part in parts) and _bytes(path) <= MAX_FILE
     return whole and path.isprintable() and "\\" not in path and path.lower().endswith(".gguf")
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _shown(text: str) -> str:
+    return repr(text) if len(text) <= SHOWN else repr(text[:SHOWN] + "…")

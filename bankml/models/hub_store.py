@@ -1,18 +1,17 @@
 """Models that were pulled from a hub: models/hf/owner/repo/file.gguf, beside each a record of what it is."""
 
 import json
-import re
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from bankml.models import atomic
-from bankml.models.hub_name import HubName, preferred
+from bankml.models import atomic, json_object
+from bankml.models.digest import is_sha256
+from bankml.models.hub_name import HubName
 from bankml.settings import Settings
 
 FOLDER = "hf"
 MAX_RECORD = 1 << 16  # bytes; a record is some 300
-_HEX = re.compile(r"[0-9a-f]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,7 @@ class HubModel:
     """One file of a hub, on this machine. `commit` is the repository's state that it came from, 40 hex digits.
 
     `sha256` (64 hex digits) and `size` are what the file must have; `licence` is what its repository states, or "".
+    `chosen`: a pull of the repository's name, not of the file's, brought it, and that name means it.
     """
 
     name: HubName
@@ -28,6 +28,7 @@ class HubModel:
     sha256: str
     size: int
     licence: str
+    chosen: bool = False
 
 
 def place(name: HubName, settings: Settings) -> Path:
@@ -36,12 +37,10 @@ def place(name: HubName, settings: Settings) -> Path:
 
 
 def find(name: HubName, settings: Settings) -> HubModel | None:
-    """The file of this name that was pulled; for a repository's name, the one of its files that `preferred` picks."""
+    """The file of this name that was pulled; for a repository's name, the one that a pull of that very name brought."""
     if name.file:
         return _model(name, place(name, settings))
-    here = files(name, settings)
-    picked = preferred([model.name.file for model in here])
-    return next((model for model in here if model.name.file == picked), None)
+    return next((model for model in files(name, settings) if model.chosen), None)
 
 
 def files(repository: HubName, settings: Settings) -> list[HubModel]:
@@ -67,6 +66,7 @@ def write(model: HubModel) -> None:
         "sha256": model.sha256,
         "size": model.size,
         "licence": model.licence,
+        "chosen": model.chosen,
     }
     with atomic.replacement(_record(model.path)) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n")
@@ -82,16 +82,9 @@ def _record(path: Path) -> Path:
 
 def _model(name: HubName, path: Path) -> HubModel | None:
     """None without the file or a sound record of it: then it counts as not pulled."""
-    match _read(_record(path)) if path.is_file() else None:
+    record = json_object.read_sound(_record(path), MAX_RECORD) if os.path.isfile(path) else {}
+    match record:
         case {"commit": str(commit), "sha256": str(sha256), "size": int(size), "licence": str(licence)}:
-            sound = len(sha256) == 64 and _HEX.fullmatch(sha256)
-            return HubModel(name, path, commit, sha256, size, licence) if sound else None
+            chosen = record.get("chosen") is True
+            return HubModel(name, path, commit, sha256, size, licence, chosen) if is_sha256(sha256) else None
     return None
-
-
-def _read(record: Path) -> Any:
-    try:
-        with record.open("rb") as file:
-            return json.loads(file.read(MAX_RECORD))
-    except (OSError, ValueError, RecursionError):
-        return None

@@ -1,4 +1,4 @@
-"""A JSON file whose content is an object, as the files of a Hugging Face folder are."""
+"""A JSON file whose content is an object, as the files of a Hugging Face folder and bankml's own records are."""
 
 import json
 from pathlib import Path
@@ -32,3 +32,13 @@ def read_any(path: Path) -> Any:
 def read_if_there(path: Path) -> dict[str, Any]:
     """As `read`; a file that is absent counts as empty."""
     return read(path) if path.exists() else {}
+
+
+def read_sound(path: Path, limit: int) -> dict[str, Any]:
+    """The object; a file that is absent, damaged, foreign or larger than `limit` bytes counts as empty."""
+    try:
+        with path.open("rb") as file:
+            value = json.loads(file.read(limit))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

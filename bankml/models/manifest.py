@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bankml.errors import ModelError
+from bankml.models.digest import is_sha256
 
 IMAGE = "application/vnd.ollama.image."
-DIGEST = re.compile(r"sha256[:-]([0-9a-fA-F]{64})", re.ASCII)
+PREFIX = re.compile(r"sha256[:-]")
 EMPTY = hashlib.sha256().hexdigest()
 MAX_LAYERS = 100_000
 
@@ -78,9 +79,10 @@ def _layer(value: Any, name: str) -> Layer:
             pass
         case _:
             raise _damaged(name, "describes a layer without media type, digest and size")
-    if not (matched := DIGEST.fullmatch(digest)):
+    prefix = PREFIX.match(digest)
+    if not prefix or not is_sha256(sha256 := digest[prefix.end() :].lower()):
         raise _damaged(name, f"names the blob {digest[:100]!r}, which is no sha256 digest")
-    return Layer(media.removeprefix(IMAGE), matched[1].lower(), size)
+    return Layer(media.removeprefix(IMAGE), sha256, size)
 
 
 def _damaged(name: str, what: str) -> ModelError:

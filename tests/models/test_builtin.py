@@ -123,7 +123,7 @@ def test_a_home_that_cannot_be_written_is_named(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BANKML_HOME", str(tmp_path / "file"))
-    with pytest.raises(ModelError, match=r"cannot be used .*set BANKML_HOME to a folder you can write"):
+    with pytest.raises(ModelError, match=r"cannot be used .*set BANKML_HOME to a folder with room that you can write"):
         builtin.make(tiny_preset, Settings.read(), silent)
 
 

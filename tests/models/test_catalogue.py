@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from bankml.models import catalogue, hub_store, presets
+from bankml.models import catalogue, hub_store, pinned
 from bankml.models.description import Description
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
@@ -60,7 +60,7 @@ def test_real_built_ins_have_the_facts_of_their_files(stocked_home: Path) -> Non
 
 
 def test_what_was_pulled_is_listed_once_under_its_own_name(tiny_gguf: Path) -> None:
-    for source, sha256 in (("hf:o/r/a.gguf", "a" * 64), (presets.BGE_M3.source, presets.BGE_M3.gguf_sha256)):
+    for source, sha256 in (("hf:o/r/a.gguf", "a" * 64), (pinned.BGE_M3.source, pinned.BGE_M3.gguf_sha256)):
         name = HubName.parse(source)
         path = hub_store.place(name, Settings.read())
         path.parent.mkdir(parents=True)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from bankml.errors import ModelError
-from bankml.models import choose, digest, disk, download, presets, pull
+from bankml.models import choose, digest, disk, download, fetch, pinned, pull
 from bankml.models.hub_name import HubName
 from bankml.settings import Settings
 from tests.hub import COMMIT
@@ -51,6 +52,7 @@ def test_a_pull_leaves_the_model_and_its_record(stocked, seeded_gguf: bytes) -> 
         "sha256": hashlib.sha256(seeded_gguf).hexdigest(),
         "size": len(seeded_gguf),
         "licence": "mit",
+        "chosen": True,
     }
     total = len(seeded_gguf)
     assert next(event for event in heard if event[1] == total) == ("downloading m-F16.gguf", total, total)
@@ -67,7 +69,7 @@ def test_its_digest_is_known_without_reading_it_again(stocked, seeded_gguf: byte
 def test_a_model_that_is_here_is_not_asked_for(stocked) -> None:
     path = pull(NAME)
     stocked.requests.clear()
-    assert pull(NAME) == pull("hf:o/r") == path
+    assert pull(NAME) == path
     assert stocked.requests == []
 
 
@@ -155,10 +157,88 @@ def test_more_or_fewer_bytes_than_stated(stocked, seeded_gguf: bytes) -> None:
         pull(f"{NAME}@main")
 
 
-def test_a_file_that_git_itself_holds_states_no_digest(hub, seeded_gguf: bytes) -> None:
-    hub.add("o/r", {"m-F16.gguf": seeded_gguf}, in_git=("m-F16.gguf",), licence="")
+@pytest.mark.parametrize("then", ["more", "silence"])
+@pytest.mark.parametrize("kept", [0, 1000])
+def test_a_body_without_end_is_left_when_the_file_is_whole(stocked, seeded_gguf: bytes, then: str, kept: int) -> None:
+    if kept:
+        part_of(seeded_gguf, seeded_gguf[:kept])
+    stocked.then = then
+    started = time.monotonic()
+    assert pull(NAME).read_bytes() == seeded_gguf
+    assert len(stocked.downloads) == 1
+    while not stocked.downloads[0].left and time.monotonic() < started + 10:
+        time.sleep(0.01)
+    assert stocked.downloads[0].left
+
+
+def in_git(hub, content: bytes) -> str:
+    """A hub with one file that git itself holds; git's sha1 of it."""
+    hub.add("o/r", {"m-F16.gguf": content}, in_git=("m-F16.gguf",), licence="")
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def test_a_file_that_git_itself_holds_is_checked_by_gits_sha1(hub, seeded_gguf: bytes) -> None:
+    stated = in_git(hub, seeded_gguf)
+    hub.instead = seeded_gguf[:-1] + bytes([seeded_gguf[-1] ^ 1])
+    found = hashlib.sha1(b"blob %d\0" % len(hub.instead) + hub.instead).hexdigest()
+    with pytest.raises(ModelError, match=f"came with the git sha1 {found}, not {stated}, and was deleted"):
+        pull(NAME)
+    assert leftovers() == []
+    hub.instead = None
     assert pull(NAME).read_bytes() == seeded_gguf
     assert choose(NAME).hub.sha256 == hashlib.sha256(seeded_gguf).hexdigest()
+
+
+def test_git_itself_gives_a_file_that_sha1(tmp_path: Path, seeded_gguf: bytes) -> None:
+    (tmp_path / "file").write_bytes(seeded_gguf)
+    try:
+        said = subprocess.run(["git", "hash-object", tmp_path / "file"], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("git is not installed")
+    assert digest.git_sha1(tmp_path / "file") == said.stdout.strip()
+
+
+def test_a_file_of_git_whose_record_is_lost_is_taken_as_it_is(hub, seeded_gguf: bytes) -> None:
+    in_git(hub, seeded_gguf)
+    record = pull(NAME).with_name("m-F16.gguf.json")
+    before = record.read_text()
+    record.unlink()
+    assert pull(NAME).read_bytes() == seeded_gguf
+    assert record.read_text() == before
+    assert len(hub.downloads) == 1
+
+
+def test_a_repositorys_name_means_what_the_hub_says_whatever_is_here(hub, seeded_gguf: bytes) -> None:
+    hub.add("o/r", {"m-q4.gguf": b"GGUF4", "m-F16.gguf": seeded_gguf})
+    q4 = pull("hf:o/r/m-q4.gguf")
+    with pytest.raises(ModelError, match=r"hf:o/r was not pulled by that name: run `bankml pull hf:o/r`, or name"):
+        choose("hf:o/r")
+    assert pull("hf:o/r") == choose("hf:o/r").path == folder() / "m-F16.gguf" != q4
+    hub.add("o/r", {"m-q4.gguf": b"GGUF4", "new-F16.gguf": seeded_gguf})
+    hub.requests.clear()
+    assert pull("hf:o/r") == choose("hf:o/r").path == folder() / "m-F16.gguf"  # until it is deleted
+    assert hub.requests == []
+    (folder() / "m-F16.gguf").unlink()
+    assert pull("hf:o/r") == choose("hf:o/r").path == folder() / "new-F16.gguf"
+
+
+def test_a_repositorys_file_that_is_here_is_not_fetched_again_but_known_by_that_name(stocked) -> None:
+    path = pull(NAME)
+    stocked.repositories["o/r"].files["m-F16.gguf"] = b"another state"  # what was pulled stays as it is
+    assert fetch("hf:o/r")[1] is False
+    assert choose("hf:o/r").path == path
+    assert len(stocked.downloads) == 1
+
+
+def test_a_part_that_is_gone_hides_no_error(stocked) -> None:
+    stocked.cuts = [600_000, 0, 0, 0]
+
+    def delete(what: str, done: int, total: int) -> None:
+        for part in folder().glob("*.partial"):
+            part.unlink()
+
+    with pytest.raises(ModelError, match=r"^the connection to \S+ broke \([^;]*$"):
+        pull(NAME, delete)
 
 
 def test_a_file_whose_record_is_lost_is_taken_as_it_is_if_it_is_the_one(stocked, seeded_gguf: bytes) -> None:
@@ -186,7 +266,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(hub) -> None:
 def test_a_home_that_cannot_be_written_is_named(stocked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BANKML_HOME", str(tmp_path / "file"))
-    with pytest.raises(ModelError, match=r"cannot be used .*set BANKML_HOME to a folder you can write"):
+    with pytest.raises(ModelError, match=r"cannot be used .*set BANKML_HOME to a folder with room that you can write"):
         pull(NAME)
 
 
@@ -217,42 +297,45 @@ def test_a_disk_that_fills_up_is_said_and_what_came_is_kept(
 
 
 @pytest.fixture
-def pinned(monkeypatch: pytest.MonkeyPatch, seeded_gguf: bytes) -> presets.Pinned:
+def known(monkeypatch: pytest.MonkeyPatch, seeded_gguf: bytes) -> pinned.Pinned:
     """bge-m3 as if the seeded model were it."""
-    known = replace(
-        presets.BGE_M3, gguf_sha256=hashlib.sha256(seeded_gguf).hexdigest(), size=len(seeded_gguf), dims=256
-    )
-    monkeypatch.setattr(presets, "BGE_M3", known)
-    return known
+    model = replace(pinned.BGE_M3, gguf_sha256=hashlib.sha256(seeded_gguf).hexdigest(), size=len(seeded_gguf), dims=256)
+    monkeypatch.setattr(pinned, "BGE_M3", model)
+    return model
 
 
 @pytest.mark.parametrize("name", ["bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3"])
-def test_bge_m3_comes_from_its_pinned_place(hub, pinned: presets.Pinned, seeded_gguf: bytes, name: str) -> None:
+def test_bge_m3_comes_from_its_pinned_place(hub, known: pinned.Pinned, seeded_gguf: bytes, name: str) -> None:
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf, "bge-m3-Q8_0.gguf": b"8"}, licence="other")
     path = pull(name)
     assert path.parts[-4:] == ("hf", "gpustack", "bge-m3-GGUF", "bge-m3-FP16.gguf")
     choice = choose("bge-m3")
     assert (choice.name, choice.kind, choice.path, choice.licence.id) == ("bge-m3", "hub", path, "MIT")
-    assert choose(pinned.source).path == path
+    assert choose(known.source).path == path
 
 
 def test_another_file_in_the_pinned_place_is_refused_unseen(hub, seeded_gguf: bytes) -> None:
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf})
     with pytest.raises(ModelError) as error:
         pull("bge-m3")
-    stated = hashlib.sha256(seeded_gguf).hexdigest()
-    assert f"has a file of the sha256 {stated} as hf:gpustack/bge-m3-GGUF/bge-m3-FP16.gguf, not daec91ff" in str(
-        error.value
-    )
+    stated = f"the sha256 {hashlib.sha256(seeded_gguf).hexdigest()}"
+    source = pinned.BGE_M3.source
+    assert str(error.value).startswith(f"{hub.url} states {stated} for {source}, and bge-m3 is the file daec91ff")
     assert hub.downloads == []
-    pull(presets.BGE_M3.source)  # by its own name it is what it is
+    pull(pinned.BGE_M3.source)  # by its own name it is what it is
     assert not choose("bge-m3").present
 
 
-def test_other_bytes_in_the_pinned_place(hub, pinned: presets.Pinned, seeded_gguf: bytes) -> None:
+def test_a_file_without_a_sha256_in_the_pinned_place(hub, known: pinned.Pinned, seeded_gguf: bytes) -> None:
+    hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf}, in_git=("bge-m3-FP16.gguf",))
+    with pytest.raises(ModelError, match=f"states no sha256 for {known.source}, and bge-m3 is the file {'.' * 64}: "):
+        pull("bge-m3")
+
+
+def test_other_bytes_in_the_pinned_place(hub, known: pinned.Pinned, seeded_gguf: bytes) -> None:
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": seeded_gguf})
     hub.instead = bytes(len(seeded_gguf))
-    with pytest.raises(ModelError, match=f"not {pinned.gguf_sha256}, and was deleted"):
+    with pytest.raises(ModelError, match=f"not {known.gguf_sha256}, and was deleted"):
         pull("bge-m3")
     assert not choose("bge-m3").present
 
@@ -277,4 +360,4 @@ def test_three_processes_fetch_it_once(stocked, seeded_gguf: bytes) -> None:
 
 
 def test_names_are_places() -> None:
-    assert HubName.parse(presets.BGE_M3.source).invalid_part() is None
+    assert HubName.parse(pinned.BGE_M3.source).invalid_part() is None

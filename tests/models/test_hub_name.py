@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from bankml.errors import InputError
-from bankml.models.hub_name import HubName, preferred
+from bankml.models.hub_name import HubName
 
 
 @pytest.mark.parametrize(
@@ -28,13 +30,31 @@ def test_a_name_has_its_parts_and_its_own_place(text: str, name: HubName) -> Non
         "hf:", "hf:owner", "hf:owner/", "hf:/repo", "hf:o/r/", "hf:o/r/file.bin", "hf:o/r/../x.gguf", "hf:o/../x.gguf",
         "hf:../r/x.gguf", "hf:o/r//x.gguf", "hf:o/r/./x.gguf", "hf:o/r/a\\b.gguf", "hf:o/r/a\0.gguf", "hf:o/r/a\n.gguf",
         "hf:o/r@", "hf:o/r@../x", "hf:o/r@-x", "hf:o/r@a b", "hf:-o/r", "hf:o/r.git", "hf:o/r--s", "hf:o/r..s",
-        "hf:o/r@a/../b", "hf:o/" + "r" * 97, "hf:o/r/" + "f" * 200 + ".gguf", "hf:é/r", "hf:o/r/\ud800.gguf", "HF:o",
-        "o/r", "",
+        "hf:o/r@a/../b", "hf:o/" + "r" * 97, "hf:o/r/" + "f" * 200 + ".gguf", "hf:é/r",
+        "hf:a/b/" + 30 * ("x" * 200 + "/") + "a.gguf", "hf:a/b/" + 6 * ("x" * 200 + "/") + "a.gguf",
+        "hf:o/r@" + "a/" * 90 + "a", "hf:o/" + "r" * 96 + "@" + "a" * 160, "hf:" + "o" * 97 + "/r",
+        "hf:o/r/\ud800.gguf", "HF:o", "o/r", "",
     ],
 )  # fmt: skip
 def test_what_is_no_name_or_could_lead_elsewhere(text: str) -> None:
     with pytest.raises(InputError, match="is not a name on a hub"):
         HubName.parse(text)
+
+
+def test_the_longest_names_have_places_that_a_disk_takes(tmp_path: Path) -> None:
+    for text in (
+        "hf:" + "o" * 96 + "/" + "r" * 96 + "/" + 5 * ("x" * 180 + "/") + "y" * 80 + ".gguf@" + "v/" * 25 + "v",
+        "hf:o/r/" + "f" * 195 + ".gguf",
+    ):
+        path = tmp_path.joinpath(*HubName.parse(text).path_parts)
+        path.parent.mkdir(parents=True)
+        path.touch()
+
+
+def test_a_name_that_is_too_long_is_not_told_whole() -> None:
+    with pytest.raises(InputError, match=r"^'hf:a/b/xxx.*x…' is not a name on a hub: .*at most 1,000 bytes") as error:
+        HubName.parse("hf:a/b/" + 10_000 * ("x" * 200 + "/") + "a.gguf")
+    assert len(str(error.value)) < 500
 
 
 def test_two_revisions_of_a_file_have_two_places() -> None:
@@ -47,19 +67,3 @@ def test_two_revisions_of_a_file_have_two_places() -> None:
 )
 def test_a_path_that_is_nobodys(parts: tuple[str, ...]) -> None:
     assert HubName.of_path(parts) is None
-
-
-@pytest.mark.parametrize(
-    ("files", "taken"),
-    [
-        ([], None),
-        (["m-Q4_0.gguf"], "m-Q4_0.gguf"),
-        (["m-FP16.gguf", "m-Q8_0.gguf"], "m-FP16.gguf"),
-        (["a/m.f16.gguf", "a/m.bf16.gguf", "a/m.f32.gguf"], "a/m.f16.gguf"),
-        (["F16/a.gguf", "F16/b.gguf"], None),
-        (["a-f16.gguf", "b-f16.gguf"], None),
-        (["a-q8_0.gguf", "a-q4_0.gguf"], None),
-    ],
-)
-def test_which_file_a_repositorys_name_means(files: list[str], taken: str | None) -> None:
-    assert preferred(files) == taken

@@ -9,9 +9,9 @@ from bankml.models.hub_store import HubModel
 from bankml.settings import Settings
 
 
-def put(text: str, content: bytes = b"GGUF") -> HubModel:
+def put(text: str, content: bytes = b"GGUF", chosen: bool = False) -> HubModel:
     name, settings = HubName.parse(text), Settings.read()
-    model = HubModel(name, hub_store.place(name, settings), "c" * 40, "a" * 64, len(content), "mit")
+    model = HubModel(name, hub_store.place(name, settings), "c" * 40, "a" * 64, len(content), "mit", chosen)
     model.path.parent.mkdir(parents=True, exist_ok=True)
     model.path.write_bytes(content)
     hub_store.write(model)
@@ -27,8 +27,10 @@ def test_what_was_written_is_found() -> None:
         assert hub_store.find(model.name, settings) == model
     assert set(hub_store.models(settings)) == set(stored)
     assert hub_store.files(HubName("o", "r"), settings) == stored[:2]
-    assert hub_store.find(HubName("o", "r"), settings) == stored[1]
-    assert hub_store.find(HubName("p", "r"), settings) == stored[3]
+    assert hub_store.find(HubName("o", "r"), settings) is None
+    chosen = put("hf:o/r/z.gguf", chosen=True)
+    assert hub_store.find(HubName("o", "r"), settings) == chosen
+    assert hub_store.find(HubName("o", "r", "", "v/1"), settings) is None
     assert hub_store.find(HubName("o", "r", "none.gguf"), settings) is None
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from bankml import models
 from bankml.errors import ModelError
-from bankml.models import builtin, hub_store, names, presets
+from bankml.models import builtin, hub_store, names, pinned, presets
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.names import Choice, choose, find
@@ -171,33 +171,40 @@ def test_what_is_no_regular_file(tmp_path):
             choose(name)
 
 
-def pulled(name: str, gguf: Path, sha256: str = "a" * 64) -> Path:
+def pulled(name: str, gguf: Path, sha256: str = "a" * 64, chosen: bool = False) -> Path:
     """As if `gguf` had been pulled under `name`."""
     wanted = HubName.parse(name)
     path = hub_store.place(wanted, Settings.read())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.symlink_to(gguf)
-    hub_store.write(HubModel(wanted, path, "c" * 40, sha256, gguf.stat().st_size, "mit"))
+    hub_store.write(HubModel(wanted, path, "c" * 40, sha256, gguf.stat().st_size, "mit", chosen))
     return path
 
 
 def test_a_pulled_model_goes_by_its_name_on_the_hub(tiny_gguf: Path) -> None:
     path = pulled("hf:o/r/a/tiny.gguf", tiny_gguf)
-    for name in ("hf:o/r/a/tiny.gguf", "hf:o/r"):
+    for name in ("hf:o/r/a/tiny.gguf",):
         choice = choose(name)
         assert (choice.name, choice.kind, choice.path, choice.present) == ("hf:o/r/a/tiny.gguf", "hub", path, True)
         assert (choice.reason, choice.licence.id) == ("a model pulled from a hub, as asked", "MIT")
         assert find(name) == choice
-    for name in ("hf:o/r@main", "hf:o/r/tiny.gguf", "hf:O/r"):
+    for name in ("hf:o/r", "hf:o/r@main", "hf:o/r/tiny.gguf", "hf:O/r"):
         assert find(name) is None
 
 
-def test_of_several_pulled_files_of_a_repository_one_must_be_named(tiny_gguf: Path) -> None:
-    for file in ("q8.gguf", "q4.gguf"):
+def test_a_repositorys_name_is_the_file_that_its_pull_brought_and_no_other(tiny_gguf: Path) -> None:
+    for file in ("q8.gguf", "q4-F16.gguf"):
         pulled(f"hf:o/r/{file}", tiny_gguf)
-    with pytest.raises(ModelError, match=r"2 files on this machine, name one: hf:o/r/q4\.gguf, hf:o/r/q8\.gguf"):
+    with pytest.raises(ModelError) as error:
         choose("hf:o/r")
+    assert str(error.value) == (
+        "hf:o/r was not pulled by that name: run `bankml pull hf:o/r`, or name a file of it that is here: "
+        "hf:o/r/q4-F16.gguf, hf:o/r/q8.gguf"
+    )
     assert find("hf:o/r") is None
+    path = pulled("hf:o/r/q5.gguf", tiny_gguf, chosen=True)
+    assert (choose("hf:o/r").name, choose("hf:o/r").path) == ("hf:o/r/q5.gguf", path)
+    assert find("hf:o/r@main") is None
 
 
 def test_what_a_hub_has_and_was_not_pulled_is_never_fetched_by_using_it(hub) -> None:
@@ -214,7 +221,7 @@ def test_what_a_hub_has_and_was_not_pulled_is_never_fetched_by_using_it(hub) -> 
 
 
 def test_a_pulled_bge_m3_is_bge_m3_and_the_default(tiny_gguf: Path) -> None:
-    path = pulled(presets.BGE_M3.source, tiny_gguf, presets.BGE_M3.gguf_sha256)
+    path = pulled(pinned.BGE_M3.source, tiny_gguf, pinned.BGE_M3.gguf_sha256)
     for name in ("bge-m3", "BGE-M3:latest", "bge-m3:567m", "BAAI/bge-m3", None):
         choice = choose(name)
         assert (choice.name, choice.kind, choice.path, choice.present) == ("bge-m3", "hub", path, True)
@@ -222,13 +229,13 @@ def test_a_pulled_bge_m3_is_bge_m3_and_the_default(tiny_gguf: Path) -> None:
 
 
 def test_another_file_in_its_place_is_not_bge_m3(tiny_gguf: Path) -> None:
-    pulled(presets.BGE_M3.source, tiny_gguf)
+    pulled(pinned.BGE_M3.source, tiny_gguf)
     assert not choose("bge-m3").present
     assert choose().path == builtin.path(presets.DEFAULT, Settings.read())
 
 
 def test_ollamas_bge_m3_goes_first_unless_it_is_broken(store, tiny_gguf: Path) -> None:
-    path = pulled(presets.BGE_M3.source, tiny_gguf, presets.BGE_M3.gguf_sha256)
+    path = pulled(pinned.BGE_M3.source, tiny_gguf, pinned.BGE_M3.gguf_sha256)
     blob = store.add(BGE_M3, tiny_gguf)
     for name in ("bge-m3", "BAAI/bge-m3", "bge-m3:567m", None):
         assert choose(name).path == blob

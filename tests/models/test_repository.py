@@ -93,3 +93,19 @@ def test_a_file_of_a_kind_that_could_do_harm_is_none(hub, wrong: dict) -> None:
     with pytest.raises(ModelError, match="has no GGUF file") as error:
         listed("hf:o/r").pick()
     assert "\x1b" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("files", "taken"),
+    [
+        ([], None),
+        (["m-Q4_0.gguf"], "m-Q4_0.gguf"),
+        (["m-FP16.gguf", "m-Q8_0.gguf"], "m-FP16.gguf"),
+        (["a/m.f16.gguf", "a/m.bf16.gguf", "a/m.f32.gguf"], "a/m.f16.gguf"),
+        (["F16/a.gguf", "F16/b.gguf"], None),
+        (["a-f16.gguf", "b-f16.gguf"], None),
+        (["a-q8_0.gguf", "a-q4_0.gguf"], None),
+    ],
+)
+def test_which_file_a_repositorys_name_means(files: list[str], taken: str | None) -> None:
+    assert repository.preferred(files) == taken

@@ -8,7 +8,7 @@ import pytest
 
 from bankml.encoder import Encoder
 from bankml.errors import ModelError
-from bankml.models import choose, presets, pull
+from bankml.models import choose, pinned, pull
 from bankml.models.digest import sha256
 from bankml.models.names import Choice
 from bankml.models.verify import published_for, verify
@@ -136,17 +136,17 @@ def test_bge_m3_of_a_hub_has_the_published_vector_by_either_name(
     hub, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = tiny_gguf.read_bytes()
-    monkeypatch.setattr(presets, "BGE_M3", replace(presets.BGE_M3, gguf_sha256=sha256(tiny_gguf), dims=32))
+    monkeypatch.setattr(pinned, "BGE_M3", replace(pinned.BGE_M3, gguf_sha256=sha256(tiny_gguf), dims=32))
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": content, "tiny.gguf": content + bytes(1)})
     pull("bge-m3")
-    for name in ("bge-m3", presets.BGE_M3.source):
+    for name in ("bge-m3", pinned.BGE_M3.source):
         choice = choose(name)
         published = published_for(choice)
         assert published is not None
         assert published.model == "bge-m3"
         with Encoder(choice.path) as encoder:
             report = verify(choice, encoder)
-        assert report.digest == report.expected == presets.BGE_M3.gguf_sha256
+        assert report.digest == report.expected == pinned.BGE_M3.gguf_sha256
         assert ["to the one published" in problem for problem in report.problems] == [True]
     pull("hf:gpustack/bge-m3-GGUF/tiny.gguf")
     assert published_for(choose("hf:gpustack/bge-m3-GGUF/tiny.gguf")) is None

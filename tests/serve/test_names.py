@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bankml.models import choose, presets, pull
+from bankml.models import choose, pinned, pull
 from bankml.serve.errors import RefusedError
 from bankml.serve.names import Names
 from oracle import seeded
@@ -103,7 +103,7 @@ def test_a_hubs_model_that_is_here(names, hub, tiny_gguf):
 def test_a_hubs_model_that_is_not_here_is_not_pulled(names, hub, tiny_gguf):
     hub.add("o/r", {"tiny.gguf": tiny_gguf})
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": tiny_gguf})
-    for name in ("hf:o/r/tiny.gguf", "hf:o/r", "bge-m3", "BAAI/bge-m3", presets.BGE_M3.source):
+    for name in ("hf:o/r/tiny.gguf", "hf:o/r", "bge-m3", "BAAI/bge-m3", pinned.BGE_M3.source):
         with pytest.raises(RefusedError, match=f"model '{name}' not found"):
             find(names, name)
     assert hub.requests == []
@@ -111,9 +111,16 @@ def test_a_hubs_model_that_is_not_here_is_not_pulled(names, hub, tiny_gguf):
 
 def test_a_pulled_bge_m3_by_all_its_names(hub, tiny_gguf, monkeypatch):
     digest = hashlib.sha256(tiny_gguf).hexdigest()
-    monkeypatch.setattr(presets, "BGE_M3", replace(presets.BGE_M3, gguf_sha256=digest))
+    monkeypatch.setattr(pinned, "BGE_M3", replace(pinned.BGE_M3, gguf_sha256=digest))
     hub.add("gpustack/bge-m3-GGUF", {"bge-m3-FP16.gguf": tiny_gguf})
     pull("bge-m3")
     names = Names(choose("bge-m3"))
-    for name in ("bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3", presets.BGE_M3.source, "bge-m3-fp16"):
+    for name in ("bge-m3", "bge-m3:latest", "bge-m3:567m", "BAAI/bge-m3", pinned.BGE_M3.source, "bge-m3-fp16"):
         assert find(names, name) is names.served
+
+
+def test_a_hubs_name_that_is_too_long_for_a_disk_is_no_model(names):
+    for name in ("hf:a/b/" + 30 * ("x" * 200 + "/") + "a.gguf", "hf:a/b@" + "v/" * 90 + "v"):
+        with pytest.raises(RefusedError) as refused:
+            find(names, name)
+        assert refused.value.status in (400, 404)
