@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 from bankml.errors import InputError
 
 PREFIX = "hf:"
+MAX_FILE = 1000  # bytes of a file's name with its folders; 4,096 is what systems allow of a whole path
 MAX_PART = 200  # bytes of one folder's or file's name; 255 is what file systems allow, and a partial file needs more
 
 _SHAPE = re.compile(
@@ -91,4 +92,5 @@ def _is_file(path: str) -> bool:
     """Relative, printable, without . and .. among its folders, and a GGUF file by its ending."""
     parts = path.split("/")
     whole = all(part not in ("", ".", "..") and len(part.encode("utf-8", "replace")) <= MAX_PART for part in parts)
-    return whole and path.isprintable() and "\\" not in path and path.lower().endswith(".gguf")
+    short = len(path.encode("utf-8", "replace")) <= MAX_FILE
+    return whole and short and path.isprintable() and "\\" not in path and path.lower().endswith(".gguf")

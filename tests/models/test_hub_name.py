@@ -29,7 +29,7 @@ def test_a_name_has_its_parts_and_its_own_place(text: str, name: HubName) -> Non
         "hf:../r/x.gguf", "hf:o/r//x.gguf", "hf:o/r/./x.gguf", "hf:o/r/a\\b.gguf", "hf:o/r/a\0.gguf", "hf:o/r/a\n.gguf",
         "hf:o/r@", "hf:o/r@../x", "hf:o/r@-x", "hf:o/r@a b", "hf:-o/r", "hf:o/r.git", "hf:o/r--s", "hf:o/r..s",
         "hf:o/r@a/../b", "hf:o/" + "r" * 97, "hf:o/r/" + "f" * 200 + ".gguf", "hf:é/r", "hf:o/r/\ud800.gguf", "HF:o",
-        "o/r", "",
+        "hf:o/r/" + "d/" * 500 + "f.gguf", "o/r", "",
     ],
 )  # fmt: skip
 def test_what_is_no_name_or_could_lead_elsewhere(text: str) -> None:
