@@ -229,6 +229,19 @@ def test_a_slow_body_holds_up_nobody(server):
         assert statuses(client, 1) == [200]
 
 
+def test_a_body_that_stops_coming_ends_its_connection(tiny):
+    impatient = "from bankml.cli import main; from bankml.serve import bodies; bodies.SILENCE = 0.3; main()"
+    command = [sys.executable, "-c", impatient, "serve", "--native", "--model", str(tiny), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            host, port = json.loads(process.stdout.readline())["url"].removeprefix("http://").split(":")
+            with socket.create_connection((host, int(port)), timeout=20) as client:
+                client.sendall(SIZED[:-10])
+                assert statuses(client, 2) == [408]
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
 def test_a_body_in_chunks(server):
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(BODY[k : k + 7]), BODY[k : k + 7]) for k in range(0, len(BODY), 7))
     with connected(server) as client:
