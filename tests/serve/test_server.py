@@ -132,9 +132,10 @@ def test_a_host_that_cannot_be_used_is_named():
 
 @pytest.fixture
 def logged(home):
-    """A server of all-minilm whose stderr is read at its end."""
+    """A server of all-minilm whose stderr is read at its end, with a second of grace."""
     env = os.environ | {"BANKML_HOME": str(home)}
-    command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", "all-minilm", "--port", "0", "--json"]
+    hurried = "from bankml.cli import main; from bankml.serve import server; server.GRACE = 1; main()"
+    command = [sys.executable, "-c", hurried, "serve", "--native", "--model", "all-minilm", "--port", "0", "--json"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process, json.loads(process.stdout.readline())["url"]
         process.kill()
