@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bankml.errors import (
     BusyError,
     Error,
+    FileChangedError,
     InputError,
     ModelError,
     ModelWarning,
@@ -26,6 +27,7 @@ __all__ = [
     "BusyError",
     "Encoder",
     "Error",
+    "FileChangedError",
     "InputError",
     "ModelError",
     "ModelWarning",

@@ -27,6 +27,9 @@ class GGUF:
     def metadata(self) -> dict[str, Any]:
         """Every key in file order. Arrays longer than 64 elements are given as None."""
     @property
+    def whole_metadata(self) -> dict[str, Any]:
+        """The same with every element of every array: a vocabulary is hundreds of thousands of Python objects."""
+    @property
     def tensors(self) -> list[dict[str, Any]]:
         """`{"name", "type", "shape", "bytes"}` in file order; shape fastest-varying first."""
 

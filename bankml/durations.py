@@ -5,6 +5,7 @@ from typing import Any
 
 FOREVER: int = 2**63 - 1  # Go's longest duration, 292 years: what Ollama keeps for a negative keep_alive
 
+MOST_DIGITS = 20  # FOREVER has 19, and 20 behind the point tell parts of an hour far below a nanosecond
 _UNITS = {
     "ns": 1,
     "us": 10**3,
@@ -58,8 +59,11 @@ def _nanoseconds(whole: str, fraction: str, unit: str, text: str) -> int:
         raise ValueError(f"time: missing unit in duration {_quoted(text)}")
     if unit not in _UNITS:
         raise ValueError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
+    if len(whole.lstrip("0")) > MOST_DIGITS:
+        raise ValueError(f"time: invalid duration {_quoted(text)}")
+    fraction = fraction[:MOST_DIGITS]
     scale, tenths = _UNITS[unit], int(10 ** len(fraction))
-    return int(whole or "0") * scale + int(fraction or "0") * scale // tenths
+    return int(whole.lstrip("0") or "0") * scale + int(fraction or "0") * scale // tenths
 
 
 def _quoted(text: str) -> str:

@@ -22,6 +22,10 @@ class NotFiniteError(ModelError):
     """A text without a vector: a weight on its way, or the vector itself, is NaN or infinite."""
 
 
+class FileChangedError(ModelError):
+    """A model whose file was truncated or written to while it was in use; loading it again may help."""
+
+
 class InputError(Error, ValueError):
     """A request that cannot be served as asked."""
 

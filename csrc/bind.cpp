@@ -23,7 +23,7 @@ namespace bankml {
 
 namespace {
 
-constexpr uint64_t kShownElements = 64;  // longer metadata arrays are given as None
+constexpr uint64_t kShownElements = 64;  // longer metadata arrays are given as None unless all are asked for
 constexpr const char* kPoolingNames[] = {"none", "mean", "cls", "last"};
 
 // Lone surrogates, written ED A0 80 to ED BF BF, → U+FFFD, which has three bytes too: the text that JSON would carry.
@@ -102,25 +102,25 @@ py::object element(gguf::ValueType type, const uint8_t*& data, const uint8_t* en
   return py::none();
 }
 
-py::object python_value(const gguf::Value& value) {
+py::object python_value(const gguf::Value& value, uint64_t most) {
   const uint8_t* data = value.data;
   const bool lone_string = !value.is_array && value.type == gguf::ValueType::string;
   const uint8_t* end = data + value.bytes + (lone_string ? 8 : 0);
   if (!value.is_array) return element(value.type, data, end);
-  if (value.count > kShownElements) return py::none();
+  if (value.count > most) return py::none();
   py::list out;
   const py::ssize_t least = value.type == gguf::ValueType::string ? 8 : 1;
   for (uint64_t i = 0; i < value.count && end - data >= least; ++i) out.append(element(value.type, data, end));
   return out;
 }
 
-py::dict metadata(const gguf::File& file) {
+py::dict metadata(const gguf::File& file, uint64_t most = kShownElements) {
   file.check_intact();
   py::dict out;
   for (const std::string& key : file.keys()) {
     const py::object name = py::reinterpret_steal<py::object>(
         PyUnicode_DecodeUTF8(key.data(), static_cast<Py_ssize_t>(key.size()), "replace"));
-    out[name] = python_value(*file.find(key));
+    out[name] = python_value(*file.find(key), most);
   }
   return out;
 }
@@ -279,7 +279,8 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const Error& error) {
-    constexpr const char* kNames[] = {"ModelError", "InputError", "TooLongError", "CancelledError", "NotFiniteError"};
+    constexpr const char* kNames[] = {"ModelError",     "InputError",     "TooLongError",
+                                      "CancelledError", "NotFiniteError", "FileChangedError"};
     const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
     // The message may quote bytes of a path or a file that are not UTF-8.
     const char* what = error.what();
@@ -324,7 +325,8 @@ PYBIND11_MODULE(_engine, m) {
 
   py::class_<gguf::File>(m, "GGUF")
       .def(py::init([](const py::object& path) { return std::make_unique<gguf::File>(path_of(path)); }), "path"_a)
-      .def_property_readonly("metadata", metadata)
+      .def_property_readonly("metadata", [](const gguf::File& file) { return metadata(file); })
+      .def_property_readonly("whole_metadata", [](const gguf::File& file) { return metadata(file, UINT64_MAX); })
       .def_property_readonly("tensors", tensors);
 
   py::class_<Handle>(m, "Engine")

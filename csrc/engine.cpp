@@ -173,10 +173,20 @@ void check_length(bool too_long, size_t index, int limit, const EncodeOptions& o
               index);
 }
 
+// The text's ids. A fault of the file that this text is the first to lead to is an error about this text.
+Tokens tokenized(const Tokenizer& tokenizer, std::string_view text, size_t index, const TokenizeOptions& options) {
+  try {
+    return tokenizer.tokenize(text, options);
+  } catch (Error& error) {
+    error.text = index;
+    throw;
+  }
+}
+
 // The text's ids, cut to the limit, or an error when they may not be cut.
 Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, int limit,
                const EncodeOptions& options) {
-  Tokens tokens = tokenizer.tokenize(text, {static_cast<size_t>(limit), options.parse_special});
+  Tokens tokens = tokenized(tokenizer, text, index, {static_cast<size_t>(limit), options.parse_special});
   check_length(tokens.truncated, index, limit, options);
   if (tokens.ids.empty()) {
     throw Error(ErrorKind::input,

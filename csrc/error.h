@@ -14,6 +14,7 @@ enum class ErrorKind {
   too_long,    // a text above the limit that may not be cut
   cancelled,   // the caller gave up
   not_finite,  // a text without a vector: a weight on its way, or the vector itself, is NaN or infinite
+  changed,     // a file that was truncated or written to while it was in use
 };
 
 class Error : public std::runtime_error {

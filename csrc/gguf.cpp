@@ -383,9 +383,10 @@ void File::read(uint64_t offset, size_t size, void* out) const {
     const ssize_t got = pread(fd_, to, size, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw model_error(path_ + ": byte " + std::to_string(offset) + " cannot be read (" +
-                        (got < 0 ? std::strerror(errno) : "the file was truncated") +
-                        "); fetch the model again and reload");
+      throw Error(got < 0 ? ErrorKind::model : ErrorKind::changed,
+                  path_ + ": byte " + std::to_string(offset) + " cannot be read (" +
+                      (got < 0 ? std::strerror(errno) : "the file was truncated") +
+                      "); fetch the model again and reload");
     }
     to += got;
     offset += static_cast<uint64_t>(got);
@@ -398,7 +399,7 @@ void File::check_intact() const {
   const bool same = fstat(fd_, &status) == 0 && static_cast<uint64_t>(status.st_size) == size_ &&
                     modified_ == nanoseconds(status.st_mtim);
   if (!same || mapping_damaged(guard_slot_)) {
-    throw model_error(path_ + ": was truncated or written to while it was in use; load the model again");
+    throw Error(ErrorKind::changed, path_ + ": was truncated or written to while it was in use; load the model again");
   }
 }
 

@@ -44,6 +44,7 @@ def test_durations(text, nanoseconds):
         ("5d", 'time: unknown unit "d" in duration "5d"'),
         ('1"', 'time: unknown unit "\\"" in duration "1\\""'),
         ("9999999999h", 'time: invalid duration "9999999999h"'),
+        ("9" * 5000 + "h", f'time: invalid duration "{"9" * 5000}h"'),
     ],
 )
 def test_no_durations(text, message):
@@ -66,6 +67,8 @@ def test_no_durations(text, message):
         ("5m", 300 * SECOND),
         ("-1s", FOREVER),
         ("0", 0),
+        ("0" * 5000 + "1s", SECOND),
+        ("0." + "9" * 5000 + "s", SECOND - 1),
     ],
 )
 def test_keep_alive(value, nanoseconds):

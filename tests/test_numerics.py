@@ -235,7 +235,10 @@ def test_denormals_are_zero_on_every_thread(
 
 
 def test_denormals_and_underflow_cost_nothing(tiny: Tiny, tmp_path: Path) -> None:
-    """At most 1.5 times an ordinary pass: processor time of one thread, medians of passes that take turns."""
+    """At most 1.5 times an ordinary pass: processor time of one thread, medians of passes that take turns.
+
+    Without flushing it is ten times and more, whatever else the machine does, so one quiet attempt of three is proof.
+    """
     options = {"dtype": "F32", "hidden": 256, "ffn": 512}
     matrices = [t.name for t in gguf.GGUFReader(tiny(**options)).tensors if t.name[:3] == "blk" and len(t.shape) == 2]
     encoders = [
@@ -243,8 +246,13 @@ def test_denormals_and_underflow_cost_nothing(tiny: Tiny, tmp_path: Path) -> Non
         for scale in (1, 1e-39, 1e-20)
     ]
     ids = [random_ids(np.random.default_rng(5), 100)]
-    usual, denormal, underflow = np.median([[seconds(encoder, ids) for encoder in encoders] for _ in range(15)], axis=0)
-    assert max(denormal, underflow) <= 1.5 * usual
+    found = []
+    for _ in range(3):
+        usual, *slow = np.median([[seconds(encoder, ids) for encoder in encoders] for _ in range(15)], axis=0)
+        found.append(max(slow) / usual)
+        if found[-1] <= 1.5:
+            return
+    pytest.fail(f"times the ordinary pass: {found}")
 
 
 def seconds(encoder: Encoder, ids: list[list[int]]) -> float:

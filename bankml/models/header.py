@@ -32,6 +32,13 @@ def read(path: Path) -> Header:
     return _read(path, status.st_size, status.st_mtime_ns)
 
 
+def whole_metadata(path: Path) -> dict[str, Any]:
+    """Every key of the file with every element of its arrays, read anew. Raises ModelError when it is damaged."""
+    from bankml._engine import GGUF
+
+    return GGUF(os.fsencode(path)).whole_metadata
+
+
 @lru_cache(maxsize=64)
 def _read(path: Path, size: int, changed: int) -> Header:
     from bankml._engine import GGUF

@@ -1,5 +1,6 @@
 """JSON in: a body of bounded size with a bounded number of texts, decoded into a typed struct or refused."""
 
+import asyncio
 import json
 from typing import Any, TypeVar
 
@@ -12,15 +13,22 @@ from bankml.utf8 import whole
 
 T = TypeVar("T")
 
+
+class Key(str):
+    """A key of a body in lower case: equal ones take each other's place while they are read, so the last counts."""
+
+
 LIMIT = 16 * 2**20  # bytes; 5,000 passages of 3 kB
 MAX_TEXTS = 10_000  # of 1,024 dimensions: 41 MB of vectors, some 120 MB of JSON
+SILENCE = 60.0  # seconds without a byte of a body that was begun, after which its client is taken for lost
 TOO_LARGE = "the request body is larger than 16 MiB; send fewer or shorter texts in one request"
 
 
 async def read(request: Request, kind: type[T]) -> T:
     """The body as a `kind`, whose fields are named in lower case; as in Go, keys have any case and the last one counts.
 
-    Raises RefusedError: 400 when it is missing, not JSON or of wrong types, 413 too large, 415 compressed.
+    Raises RefusedError: 400 when it is missing, not JSON or of wrong types, 408 when it stopped coming, 413 too large,
+    415 compressed.
     """
     body = await _bytes(request)
     if not body.strip():
@@ -60,10 +68,14 @@ async def _bytes(request: Request) -> bytes:
         raise RefusedError(413, TOO_LARGE)
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LIMIT:
-                raise RefusedError(413, TOO_LARGE)
+        async with asyncio.timeout(SILENCE) as patience:
+            async for chunk in request.stream():
+                patience.reschedule(asyncio.get_running_loop().time() + SILENCE)
+                body += chunk
+                if len(body) > LIMIT:
+                    raise RefusedError(413, TOO_LARGE)
+    except TimeoutError:
+        raise RefusedError(408, f"no byte of the body came for {SILENCE:g} s; send it without pauses") from None
     except ClientDisconnect:
         raise RefusedError(499, CANCELED) from None  # nobody reads it, and it is no fault to log
     return bytes(body)
@@ -74,15 +86,28 @@ def _decode(body: bytes, kind: type[T]) -> T:
         return _folded(body, kind)
     except msgspec.ValidationError:
         raise
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         if not (characters := _whole_characters(body)):
             raise error from None
         return _folded(characters, kind)
 
 
 def _folded(body: bytes, kind: type[T]) -> T:
-    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    return msgspec.json.decode(msgspec.json.encode({key.casefold(): raw for key, raw in fields.items()}), type=kind)
+    fields = msgspec.json.decode(body, type=dict[Key, msgspec.Raw], dec_hook=_key)
+    return msgspec.json.decode(msgspec.json.encode(fields), type=kind)
+
+
+def _key(kind: type, key: Any) -> Key:
+    return Key(key.casefold())
+
+
+def _ordered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs, each key where it stands last."""
+    fields: dict[str, Any] = {}
+    for key, value in pairs:
+        fields.pop(key, None)
+        fields[key] = value
+    return fields
 
 
 def _whole_characters(body: bytes) -> bytes | None:
@@ -91,7 +116,7 @@ def _whole_characters(body: bytes) -> bytes | None:
     None when it is no JSON.
     """
     try:
-        value = json.loads(body.decode("utf-8", "replace"))
+        value = json.loads(body.decode("utf-8", "replace"), object_pairs_hook=_ordered)
         return str(whole(json.dumps(value, ensure_ascii=False, allow_nan=False))).encode()
     except ValueError:
         return None

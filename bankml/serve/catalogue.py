@@ -13,7 +13,7 @@ from starlette.responses import Response
 import bankml
 from bankml.durations import FOREVER
 from bankml.errors import Error
-from bankml.models import Choice
+from bankml.models import Choice, header
 from bankml.models.catalogue import choices
 from bankml.models.description import Description, describe
 from bankml.serve.answers import Answer
@@ -108,13 +108,14 @@ def _in_memory(loaded: Loaded) -> Row:
 
 def _shown(choice: Choice, verbose: bool) -> dict[str, Any]:
     entry = describe(choice)
+    metadata = header.whole_metadata(choice.path) if verbose else entry.metadata
     shown = {
         "license": entry.licence,
         "modelfile": f"FROM {choice.path}\n",
         "parameters": entry.parameters,
         "template": "{{ .Prompt }}",
         "details": entry.details,
-        "model_info": entry.metadata | {"general.parameter_count": entry.parameter_count},
+        "model_info": metadata | {"general.parameter_count": entry.parameter_count},
         "capabilities": ["embedding"],
         "modified_at": _time(entry.modified),
     }

@@ -13,6 +13,9 @@ INPUT_TYPE = "invalid input type"
 NOT_FINITE = "embedding contains NaN or Inf values"
 TOO_LONG = "the input length exceeds the context length"
 
+# A body that stopped coming leaves its connection in the middle of a request.
+_HEADERS = {408: {"Connection": "close"}, 503: {"Retry-After": "1"}}
+
 
 class RefusedError(Exception):
     """A request that is answered with `status` and one sentence.
@@ -45,8 +48,7 @@ def refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return _unrouted(error)
     refusal = _refusal(error)
-    headers = {"Retry-After": "1"} if refusal.status == 503 else {}
-    return Answer(_body(request.url.path, refusal), refusal.status, headers)
+    return Answer(_body(request.url.path, refusal), refusal.status, _HEADERS.get(refusal.status))
 
 
 def _refusal(error: Exception) -> RefusedError:
@@ -55,8 +57,8 @@ def _refusal(error: Exception) -> RefusedError:
     if isinstance(error, BusyError):
         return RefusedError(503, str(error))
     if isinstance(error, InputError):
-        return RefusedError(400, str(error))
-    return RefusedError(500, str(error) or type(error).__name__)
+        return RefusedError(400, str(error), error.index)
+    return RefusedError(500, str(error) or type(error).__name__, getattr(error, "index", None))
 
 
 def _body(path: str, refusal: RefusedError) -> dict[str, object]:

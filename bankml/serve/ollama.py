@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bankml.durations import keep_alive
+from bankml.errors import TooLongError
 from bankml.models import Choice
 from bankml.serve.answers import Answer, truncation_header
 from bankml.serve.bodies import listed, read
-from bankml.serve.errors import TOO_LONG, RefusedError
+from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
 LEAST_TOKENS = 3  # one of the text between two special ones
@@ -71,11 +72,12 @@ async def embeddings(request: Request) -> Response:
         if not body.prompt:
             return Answer({"embedding": []})
         _check_room(limit)
-        options = {"normalize": not legacy_is_raw(loaded.encoder.metadata), "truncate": False, "max_tokens": limit}
+        raw = await state(request).run(request, loaded, lambda encoder, _: legacy_is_raw(encoder.metadata))
+        options = {"normalize": not raw, "truncate": False, "max_tokens": limit}
         try:
             encoded = await state(request).encode(request, loaded, [body.prompt], **options)
         except RefusedError as refusal:
-            if str(refusal) == TOO_LONG:
+            if isinstance(refusal.__cause__, TooLongError):
                 refusal.status = 500  # as Ollama's older route
             raise
     return Answer({"embedding": encoded.vectors[0].astype(np.float64)})

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 import bankml
 from bankml.encoder import Encoder
+from bankml.errors import Error
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import MAX_TEXTS, listed, read
 from bankml.serve.errors import RefusedError
@@ -66,10 +67,18 @@ async def tokenize(request: Request) -> Response:
     async with shared.engines.hold(choice) as loaded:
 
         def call(encoder: Encoder, cancelled: Callable[[], bool]) -> list[list[int]]:
-            return [encoder.tokenize(text) for text in texts]
+            return [_tokens(encoder, index, text) for index, text in enumerate(texts)]
 
         tokens = await shared.run(request, loaded, call)
     return Answer({"model": body.model or choice.name, "tokens": tokens})
+
+
+def _tokens(encoder: Encoder, index: int, text: str) -> list[int]:
+    try:
+        return encoder.tokenize(text)
+    except Error as error:
+        error.index = index
+        raise
 
 
 def _info(encoder: Encoder) -> dict[str, Any]:

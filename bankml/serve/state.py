@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from starlette.requests import Request
 
 from bankml.encoder import Encoded, Encoder
-from bankml.errors import BusyError, Error, ModelError, NotFiniteError
+from bankml.errors import Error, FileChangedError
 from bankml.serve.engines import Engines, Loaded
 from bankml.serve.errors import stopped
 from bankml.serve.names import Names
@@ -28,29 +28,27 @@ class State:
     async def run(self, request: Request, loaded: Loaded, call: Callable[[Encoder, Callable[[], bool]], T]) -> T:
         """`call(encoder, cancelled)` of a held model on a worker; once more, loaded anew, when its file was rewritten.
 
-        Raises as `Workers.run` and as `call`.
+        Raises as `Workers.run`, as `Engines.hold` and as `call`.
         """
         encoder = loaded.encoder
         try:
             return await self.workers.run(request, partial(call, encoder))
-        except NotFiniteError:
-            raise  # the file is what it was
-        except ModelError:
+        except FileChangedError:
             await self.engines.renew(loaded, encoder)
         return await self.workers.run(request, partial(call, loaded.encoder))
 
     async def encode(self, request: Request, loaded: Loaded, texts: list[str], **options: Any) -> Encoded:
-        """`Encoder.encode_full` of a held model. Raises BusyError, and RefusedError for all else that stops it."""
+        """`Encoder.encode_full` of a held model. Raises as `run`, and RefusedError for all that stops the embedding."""
 
         def call(encoder: Encoder, cancelled: Callable[[], bool]) -> Encoded:
-            return encoder.encode_full(texts, **options, cancelled=cancelled)
+            try:
+                return encoder.encode_full(texts, **options, cancelled=cancelled)
+            except FileChangedError:
+                raise
+            except Error as error:
+                raise stopped(error) from error
 
-        try:
-            return await self.run(request, loaded, call)
-        except BusyError:
-            raise
-        except Error as error:
-            raise stopped(error) from None
+        return await self.run(request, loaded, call)
 
 
 def state(request: Request) -> State:

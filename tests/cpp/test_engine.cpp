@@ -227,6 +227,11 @@ TEST(engine_a_file_that_changes_is_an_error) {
   const Engine again(file.path(), with(2));
   CHECK(truncate(file.path().c_str(), static_cast<off_t>(bytes.size() / 2)) == 0);
   CHECK_THROWS(vectors(again, {"why"}), "truncated");
+  try {
+    vectors(again, {"why"});
+  } catch (const Error& error) {
+    CHECK(error.kind == ErrorKind::changed);
+  }
 }
 
 TEST(engine_options_out_of_range) {

@@ -1,5 +1,6 @@
 """Bodies that are too large or malformed, on every route that takes one."""
 
+import asyncio
 import gzip
 import json
 import socket
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bankml.serve import bodies
 from bankml.serve.bodies import MAX_TEXTS
 
 PATHS = ["/api/embed", "/api/embeddings", "/v1/embeddings", "/api/show", "/tokenize"]
@@ -77,6 +79,27 @@ def test_a_body_of_unknown_length_is_counted(http):
     assert http.post("/api/embed", content=chunks()).status_code == 413
 
 
+def test_a_body_that_stops_coming_is_given_up(application, monkeypatch):
+    monkeypatch.setattr(bodies, "SILENCE", 0.2)
+
+    async def stopping(begin: bytes):
+        if begin:
+            yield begin
+        await asyncio.sleep(10)
+        yield b"}"
+
+    async def slow():
+        for byte in b'{"model": "tiny", "input": "a"}':
+            await asyncio.sleep(0.01)
+            yield bytes([byte])
+
+    for begin in (b"", b'{"model": '):
+        answer = application("POST", "/api/embed", content=stopping(begin))
+        assert (answer.status_code, answer.headers["connection"]) == (408, "close")
+        assert sentence(answer) == "no byte of the body came for 0.2 s; send it without pauses"
+    assert application("POST", "/api/embed", content=slow()).status_code == 200
+
+
 def test_an_announced_size_is_not_believed_into_memory(server, http):
     host, port = server.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as client:
@@ -141,6 +164,11 @@ def test_keys_in_any_case(application, body):
         ('{"model": "first", "model": "last"}', "last"),
         ('{"model": "first", "MODEL": "last"}', "last"),
         ('{"Model": "first", "model": "last"}', "last"),
+        ('{"model": "a", "MODEL": "b", "model": "last"}', "last"),
+        ('{"MODEL": "a", "model": "b", "MODEL": "last"}', "last"),
+        ('{"model": "a", "Model": "b", "input": "a", "model": "c", "MODEL": "last"}', "last"),
+        ('{"model": "a", "MODEL": "b", "model": "last", "x": "\\ud800"}', "last"),
+        ('{"MODEL": "a", "model": "b", "MODEL": "last", "x": "\\ud800"}', "last"),
     ],
 )
 def test_the_last_of_a_key_counts(application, body, model):
@@ -159,7 +187,15 @@ HUGE = ["1e400", "-1e400", "1e308", str(2**70), str(-(2**70)), "9" * 5000, "1.5"
 def test_huge_numbers(application, field, number):
     for path in PATHS:
         body = f'{{"model": "tiny", "prompt": "a", "input": "a", {field.replace("N", number)}}}'
-        assert application("POST", path, content=body).status_code in (200, 400), path
+        answer = application("POST", path, content=body)
+        assert (answer.status_code in (200, 400), "set_int_max_str_digits" in answer.text) == (True, False), path
+
+
+@pytest.mark.parametrize("duration", ["9" * 5000 + "h", "-" + "9" * 5000 + "ns", "1." + "9" * 5000 + "s", "9" * 5000])
+def test_durations_of_thousands_of_digits(application, duration):
+    answer = application("POST", "/api/embed", json={"model": "tiny", "input": "a", "keep_alive": duration})
+    assert answer.status_code == (200 if duration.startswith("1.") else 400)
+    assert answer.status_code == 200 or answer.json()["error"].startswith("time: ")
 
 
 VALUES = ["null", "true", "1", "-1", "1.5", '""', '"a"', "[]", '["a"]', "[[1]]", "{}", '{"a": 1}']

@@ -16,6 +16,7 @@ import httpx
 import numpy as np
 import ollama
 import pytest
+from gguf import GGUFReader
 
 import bankml
 
@@ -95,6 +96,13 @@ def test_show_verbose_and_by_the_older_field(http):
         tensor["name"] == "token_embd.weight" and tensor["shape"] == [384, 30522] for tensor in shown["tensors"]
     )
     assert "tensors" not in http.post("/api/show", json={"name": "all-minilm"}).json()
+
+
+def test_show_verbose_gives_whole_arrays(http, minilm):
+    tokens = http.post("/api/show", json={"model": "all-minilm", "verbose": True}).json()["model_info"]
+    expected = GGUFReader(minilm).fields["tokenizer.ggml.tokens"].contents()
+    assert tokens["tokenizer.ggml.tokens"] == expected
+    assert len(tokens["tokenizer.ggml.token_type"]) == len(expected)
 
 
 def test_show_refusals(http):

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
@@ -124,3 +125,23 @@ def test_a_hubs_name_that_is_too_long_for_a_disk_is_no_model(names):
         with pytest.raises(RefusedError) as refused:
             find(names, name)
         assert refused.value.status in (400, 404)
+
+
+LONG = [
+    "a" * 300, "a" * 100_000, "n" * 250 + ":latest", "o/" + "r" * 300, "o" * 300 + "/r", "a:" + "t" * 300, "a/" * 300,
+    "host/" * 3 + "r" * 300, "hf:" + "o" * 300 + "/r", "hf:o/" + "r" * 300, "hf:o/r/" + "f" * 300 + ".gguf",
+    "hf:o/r/" + "d/" * 3000 + "f.gguf", "/" + "a" * 5000, "../" * 2000, "\u00e9" * 300, "\0" * 300, " " * 300,
+    ":" * 300,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG, ids=lambda name: f"{name[:12]!r} of {len(name)}")
+def test_over_long_names_are_the_clients_fault(application, tmp_path, name):
+    posts = ["/api/embed", "/api/embeddings", "/v1/embeddings", "/api/show", "/tokenize"]
+    answers = [application("POST", path, json={"model": name, "input": "a", "prompt": "a"}) for path in posts]
+    if len(name) < 1000:
+        answers.append(application("GET", f"/v1/models/{quote(name)}"))
+    for answer in answers:
+        assert answer.status_code in (400, 404), answer.text
+        assert str(tmp_path) not in answer.text
+        assert "/bankml-home" not in answer.text

@@ -132,9 +132,10 @@ def test_a_host_that_cannot_be_used_is_named():
 
 @pytest.fixture
 def logged(home):
-    """A server of all-minilm whose stderr is read at its end."""
+    """A server of all-minilm whose stderr is read at its end, with a second of grace."""
     env = os.environ | {"BANKML_HOME": str(home)}
-    command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", "all-minilm", "--port", "0", "--json"]
+    hurried = "from bankml.cli import main; from bankml.serve import server; server.GRACE = 1; main()"
+    command = [sys.executable, "-c", hurried, "serve", "--native", "--model", "all-minilm", "--port", "0", "--json"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         yield process, json.loads(process.stdout.readline())["url"]
         process.kill()
@@ -227,6 +228,19 @@ def test_a_slow_body_holds_up_nobody(server):
             assert httpx.post(f"{server.url}/api/embed", content=BODY).status_code == 200
         client.sendall(SIZED[-10:])
         assert statuses(client, 1) == [200]
+
+
+def test_a_body_that_stops_coming_ends_its_connection(tiny):
+    impatient = "from bankml.cli import main; from bankml.serve import bodies; bodies.SILENCE = 0.3; main()"
+    command = [sys.executable, "-c", impatient, "serve", "--native", "--model", str(tiny), "--port", "0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            host, port = json.loads(process.stdout.readline())["url"].removeprefix("http://").split(":")
+            with socket.create_connection((host, int(port)), timeout=20) as client:
+                client.sendall(SIZED[:-10])
+                assert statuses(client, 2) == [408]
+        finally:
+            process.send_signal(signal.SIGTERM)
 
 
 def test_a_body_in_chunks(server):
