@@ -36,7 +36,7 @@ def whole_metadata(path: Path) -> dict[str, Any]:
     """Every key of the file with every element of its arrays, read anew. Raises ModelError when it is damaged."""
     from bankml._engine import GGUF
 
-    return GGUF(os.fsencode(path)).whole_metadata
+    return GGUF(path).whole_metadata
 
 
 @lru_cache(maxsize=64)
