@@ -1,6 +1,14 @@
-"""Strings that JSON can carry: what Python read from paths, arguments or bodies may hold lone surrogates."""
+"""Strings that JSON can carry and a terminal can show: what came from paths, files or bodies may hold anything."""
 
+import re
 from typing import Any
+
+_ACTING = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """The same with U+FFFD for each control, direction mark, character without width, and lone surrogate."""
+    return _ACTING.sub("\ufffd", text)
 
 
 def whole(value: Any) -> Any:
