@@ -11,6 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.inc)
 CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
 CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
+FUZZERS := $(patsubst tests/fuzz/fuzz_%.cpp,%,$(wildcard tests/fuzz/fuzz_*.cpp))
+replay = for name in $(FUZZERS); do $(1)/replay_fuzz_$$name tests/fuzz/corpus/$$name/* || exit 1; done
 # Backends that this CPU runs and that must therefore have been built and tested.
 cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
@@ -28,7 +30,7 @@ test: $(VENV)/.built $(VENV)/.test test-cpp
 
 test-cpp: build/cpp/.built
 	BANKML_REQUIRE_BACKENDS=$(BACKENDS_HERE) build/cpp/bankml_tests
-	for fuzz in build/cpp/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}/* || exit 1; done
+	$(call replay,build/cpp)
 
 oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
 	$(BIN)/python -m oracle
@@ -46,7 +48,7 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build build/asan
 	build/asan/bankml_tests
-	for fuzz in build/asan/replay_fuzz_*; do [ ! -x $$fuzz ] || $$fuzz tests/fuzz/corpus/$${fuzz##*replay_fuzz_}/* || exit 1; done
+	$(call replay,build/asan)
 	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=thread >/dev/null
 	$(BIN)/cmake --build build/tsan
 	build/tsan/bankml_tests
@@ -60,7 +62,7 @@ format: $(VENV)/.check
 fuzz: $(VENV)/.check
 	CC=clang CXX=clang++ $(CMAKE) -S . -B build/fuzz -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_FUZZ=ON -DBANKML_SANITIZE=fuzzer-no-link,address,undefined >/dev/null
 	$(BIN)/cmake --build build/fuzz
-	for fuzz in build/fuzz/fuzz_*; do [ ! -x $$fuzz ] || $$fuzz -max_total_time=$${FUZZ_SECONDS:-60} tests/fuzz/corpus/$${fuzz##*/fuzz_} || exit 1; done
+	for name in $(FUZZERS); do build/fuzz/fuzz_$$name -max_total_time=$${FUZZ_SECONDS:-60} tests/fuzz/corpus/$$name || exit 1; done
 
 clean:
 	rm -rf build $(VENV)

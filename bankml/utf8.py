@@ -1,4 +1,4 @@
-"""Strings that JSON can carry: what Python read from paths, arguments or bodies may hold lone surrogates."""
+"""Strings that JSON can carry and a terminal can show: what came from paths, files or bodies may hold anything."""
 
 import re
 from typing import Any

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 
+#include "cpu.h"
 #include "encoder.h"
 #include "error.h"
 #include "kernels/registry.h"
@@ -130,6 +131,7 @@ void Engine::Impl::run(const Batch& batch, const EncodeOptions& options, Cancell
 
 void Engine::Impl::append_rows(const float* rows, const Batch& batch, const EncodeOptions& options,
                                Embeddings& out) const {
+  const FlushDenormals flush;  // a small component of a unit vector would depend on the caller's mode
   for (int text = 0; text < batch.texts(); ++text) {
     const float* end = rows + int64_t{model.hidden} * (settings.pooling == Pooling::none ? batch.length(text) : 1);
     if (!std::all_of(rows, end, [](float value) { return std::isfinite(value); })) {
@@ -278,7 +280,7 @@ void Engine::verify_finite(const std::function<void(uint64_t, uint64_t)>& progre
     for (uint64_t at = 0; at < tensor.bytes; at += step) {
       bytes.resize(std::min<uint64_t>(step, tensor.bytes - at));
       file.read(tensor.offset + at, bytes.size(), bytes.data());
-      if (type.finite != nullptr && !type.finite(bytes.data(), bytes.size() / type.block_bytes * type.block)) {
+      if (!type.finite(bytes.data(), bytes.size() / type.block_bytes * type.block)) {
         throw model_error(file.path() + ": tensor " + tensor.name +
                           " holds a value that is not finite; fetch the model again");
       }

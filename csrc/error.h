@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,11 @@ class Error : public std::runtime_error {
   const ErrorKind kind;
   std::optional<size_t> text;  // which text of the call it is about, where it is about one
 };
+
+// "1 row", "2 rows".
+inline std::string counted(int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 inline Error model_error(const std::string& message) { return {ErrorKind::model, message}; }
 inline Error input_error(const std::string& message) { return {ErrorKind::input, message}; }

@@ -84,9 +84,9 @@ Value read_value(Reader& in, const std::string& key) {
 
 // A count that what is left of the file could hold.
 int64_t read_count(Reader& in, const char* what, uint64_t least_bytes) {
-  const auto count = in.number<int64_t>(what);
+  const auto count = in.number<int64_t>(std::string("the count of ") + what + "s");
   if (count < 0 || static_cast<uint64_t>(count) > in.left() / least_bytes) {
-    in.fail("claims " + std::to_string(count) + " " + what);
+    in.fail("claims " + counted(count, what));
   }
   return count;
 }
@@ -196,7 +196,7 @@ void File::parse() {
     in.fail("is written for a machine of the other byte order (version " + std::to_string(version) + ")");
   }
   if (version != 2 && version != 3) in.fail("has GGUF version " + std::to_string(version) + ", 2 and 3 are read");
-  const int64_t tensors = read_count(in, "tensors", kMinTensorBytes), keys = read_count(in, "keys", kMinKeyBytes);
+  const int64_t tensors = read_count(in, "tensor", kMinTensorBytes), keys = read_count(in, "key", kMinKeyBytes);
   parse_keys(in, keys);
   if (integer("split.count").value_or(1) > 1) {
     throw model_error(path_ + ": key split.count is " + std::to_string(*integer("split.count")) +

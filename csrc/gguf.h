@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dtypes.h"
+#include "error.h"
 
 namespace bankml {
 class Reader;
@@ -50,6 +51,8 @@ class File {
   File& operator=(const File&) = delete;
 
   const std::string& path() const { return path_; }
+  // A model_error of this sentence, with the path before it.
+  Error error(const std::string& sentence) const { return model_error(path_ + ": " + sentence); }
   uint64_t size() const { return size_; }
 
   // Metadata. `find` gives null for an absent key; the typed getters throw when the key has another type.

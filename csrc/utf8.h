@@ -52,12 +52,18 @@ inline bool valid(std::string_view text) {
   return true;
 }
 
-// Bytes of an untrusted file as they may stand in a message: valid UTF-8 without controls, and short.
+// Whether a character acts on a terminal instead of showing: controls, direction marks, those without width.
+inline bool acts(char32_t c) {
+  return c < ' ' || (c >= 0x7F && c < 0xA0) || (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+}
+
+// Bytes of an untrusted file as they may stand in a message: valid UTF-8 that only shows, and short.
 inline std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty() && out.size() < 80) {
     const Character character = decode(text);
-    const bool shown = character.valid && character.code_point >= ' ' && character.code_point != 0x7F;
+    const bool shown = character.valid && !acts(character.code_point);
     out += shown ? text.substr(0, character.bytes) : kReplacementBytes;
     text.remove_prefix(character.bytes);
   }

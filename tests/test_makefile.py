@@ -52,3 +52,18 @@ def test_an_old_python_is_named(bare: Path, tmp_path: Path) -> None:
     old.chmod(0o755)
     done = make(bare, tmp_path, "python3")
     assert "needs Python 3.11 or newer, Python 3.9.2 was found" in done.stderr
+
+
+@pytest.mark.skipif(MAKE is None, reason="needs make")
+@pytest.mark.parametrize("built", [["a", "b"], ["a"], []])
+def test_a_replay_that_was_not_built_fails(tmp_path: Path, built: list[str]) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    for folder in ("build/cpp", "tests/fuzz/corpus/a", "tests/fuzz/corpus/b"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("a", "b"):
+        (tmp_path / f"tests/fuzz/fuzz_{name}.cpp").touch()
+    for name in ("bankml_tests", *(f"replay_fuzz_{name}" for name in built)):
+        (tmp_path / "build/cpp" / name).symlink_to(shutil.which("true") or "/bin/true")
+    command = [MAKE or "make", "-o", "build/cpp/.built", "test-cpp"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode == 0) == (built == ["a", "b"]), done.stderr

@@ -60,8 +60,9 @@ def report_of(case: Case, reports: list[Report]) -> Report:
 
 
 def check_sentence(sentence: str, case: Case) -> None:
-    """One printable line, short, that names the file and the fault."""
-    assert "model.gguf: " in sentence
+    """One printable line, short, that names the file once, the fault and the remedy."""
+    assert sentence.count("model.gguf: ") == 1
+    assert "; " in sentence
     assert sentence.isprintable()
     assert len(sentence) < 500
     for word in case.words:

@@ -16,9 +16,18 @@ def test_lone_surrogates(value: object, expected: object) -> None:
     assert whole(value) == expected
 
 
-def test_what_a_terminal_would_obey_is_replaced() -> None:
-    odd = [*range(0x20), *range(0x7F, 0xA0), *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-    for code in (*odd, 0xFEFF, 0xD800, 0xDFFF):
-        assert printable(f"a{chr(code)}b") == "a\ufffdb", hex(code)
-    plain = " ~\xa0é\u200a\u2010\u2029\u202f\u2065\u206a日😀\ufffd"
-    assert printable(plain) == plain
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain é 日本 😀 [red]", "plain é 日本 😀 [red]"),
+        ("", ""),
+        ("\x1b]0;t\x07\r\n\t\0", "\ufffd]0;t\ufffd\ufffd\ufffd\ufffd\ufffd"),
+        ("\x1f \x7e\x7f\x80\x9b\x9f\xa0", "\ufffd \x7e\ufffd\ufffd\ufffd\ufffd\xa0"),
+        ("\u200a\u200b\u200f\u2010", "\u200a\ufffd\ufffd\u2010"),
+        ("\u2029\u202a\u202e\u202f", "\u2029\ufffd\ufffd\u202f"),
+        ("\u2065\u2066\u2069\u206a\ufeff", "\u2065\ufffd\ufffd\u206a\ufffd"),
+        ("odd\udcff\ud800.gguf", "odd\ufffd\ufffd.gguf"),
+    ],
+)
+def test_what_acts_on_a_terminal(text: str, expected: str) -> None:
+    assert printable(text) == expected

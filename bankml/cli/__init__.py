@@ -11,9 +11,8 @@ def main() -> None:
     if sys.stdout is None:
         sys.exit("bankml: stdout is closed; send the output to a file, a pipe or /dev/null")
     from bankml.cli.app import run
-    from bankml.cli.output import note_warnings
+    from bankml.cli.output import guard_output, note_warnings
 
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="surrogateescape")  # a path that is not UTF-8 leaves with the bytes it came with
+    guard_output()
     note_warnings()
     sys.exit(run(sys.argv[1:]))

@@ -1,5 +1,7 @@
 """The commands under one name, and the one place where an error becomes an exit status."""
 
+import errno
+import os
 import sys
 from itertools import takewhile
 from typing import Annotated, Any
@@ -8,9 +10,10 @@ import typer
 
 import bankml
 from bankml.cli import convert, embed, files, serve, tokenize
-from bankml.cli.output import abandon_output, note, write_json
+from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
 
+FAILED = 1
 USAGE = 2
 INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of the click inside newer typers
@@ -56,11 +59,11 @@ def run(arguments: list[str]) -> int:
         status = _run(arguments, as_json)
         sys.stdout.flush()
         return status
-    except OSError as error:
+    except OutputError as error:
         abandon_output()
-        if not isinstance(error, BrokenPipeError):  # a reader that has seen enough
+        if error.errno != errno.EPIPE:  # a reader that has seen enough
             note(f"the output cannot be written ({error.strerror}); send it to another place")
-        return 1
+        return FAILED
 
 
 def _run(arguments: list[str], as_json: bool) -> int:
@@ -73,6 +76,11 @@ def _run(arguments: list[str], as_json: bool) -> int:
     except UsageError as error:
         _fail(_usage(error), as_json)
         return USAGE
+    except OutputError:
+        raise
+    except OSError as error:
+        _fail(_refusal(error), as_json)
+        return FAILED
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except SystemExit as exit:  # typer's, of a reader that left
@@ -83,6 +91,15 @@ def _usage(error: Any) -> str:
     """One sentence, with the command whose help says more."""
     command = error.ctx.command_path if error.ctx else "bankml"
     return f"{' '.join(error.format_message().split()).rstrip('.')}; see `{command} --help`"
+
+
+def _refusal(error: OSError) -> str:
+    """One sentence for what the system refused and no command expected."""
+    reason = error.strerror or str(error) or type(error).__name__
+    if error.filename is None:
+        return f"the system refused ({reason}); check this machine's disks and limits, then try again"
+    path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+    return f"{path}: {reason}; check that this path is right and that you may use it"
 
 
 def _fail(sentence: str, as_json: bool) -> None:

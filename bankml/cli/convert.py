@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from bankml.cli.output import AsJson, note, write_json
+from bankml.cli.output import AsJson, note, write_facts, write_json
 
 
 class Type(StrEnum):
@@ -65,8 +65,7 @@ def convert(
         return
     for sentence in facts.pop("notes"):
         note(sentence)
-    for key, value in facts.items():
-        print(f"{key.replace('_', ' '):<20} {value or 'none stated'}")
+    write_facts({key.replace("_", " "): value or "none stated" for key, value in facts.items()}, 20)
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankml.cli.model import choose
-from bankml.cli.output import AsJson, note, table, write_json
+from bankml.cli.output import AsJson, note, table, write_facts, write_json, write_path
 from bankml.errors import ModelError
+from bankml.sizes import human
 
 if TYPE_CHECKING:
     from bankml.models import Choice
@@ -40,17 +41,18 @@ def models(json: AsJson = False) -> None:
         write_json({"models": rows})
     else:
         shown = ("name", "kind", "present", "size", "dims", "context_length", "pooling", "licence")
-        table(shown, [[_human(row, name) for name in shown] for row in rows])
+        table(shown, [[_cell(row, name) for name in shown] for row in rows])
 
 
 def info(name: Name, json: AsJson = False) -> None:
     """Show what a model file says of itself; no weights are read."""
     from bankml.models import choose as named
     from bankml.models.description import describe
+    from bankml.models.names import not_here
 
     choice = named(name)
     if not choice.present:
-        raise ModelError(f"{choice.name} is not on this machine yet; run `bankml pull {choice.name}`")
+        raise not_here(choice.name, choice.pinned)
     entry = describe(choice)
     facts = {
         "name": choice.name,
@@ -66,9 +68,8 @@ def info(name: Name, json: AsJson = False) -> None:
     if json:
         write_json(facts)
     else:
-        metadata = facts.pop("metadata")
-        for key, value in (facts | metadata).items():
-            print(f"{key:<44} {'(a long array)' if value is None else value}")
+        lines = facts | facts.pop("metadata")
+        write_facts({key: "(a long array)" if value is None else value for key, value in lines.items()}, 44)
 
 
 def pull(name: Name, json: AsJson = False) -> None:
@@ -82,7 +83,7 @@ def pull(name: Name, json: AsJson = False) -> None:
         size = choice.path.stat().st_size
         write_json({"name": choice.name, "path": str(choice.path), "size": size, "fetched": fetched})
     else:
-        print(choice.path)
+        write_path(choice.path)
 
 
 def verify(name: Name, json: AsJson = False) -> None:
@@ -107,8 +108,8 @@ def verify(name: Name, json: AsJson = False) -> None:
     if json:
         write_json(facts)
     else:
-        for key, value in facts.items():
-            print(f"{key.replace('_', ' '):<20} {'none stated' if value is None else value}")
+        lines = {key.replace("_", " "): "none stated" if value is None else value for key, value in facts.items()}
+        write_facts(lines, 20)
 
 
 @contextmanager
@@ -128,8 +129,8 @@ def _origin(choice: "Choice") -> dict[str, Any]:
     return {"source": str(choice.hub.name), "commit": choice.hub.commit, "sha256": choice.hub.sha256}
 
 
-def _human(row: dict[str, Any], name: str) -> str:
+def _cell(row: dict[str, Any], name: str) -> str:
     value = row[name]
     if name == "size":
-        return f"{value / 1e6:.0f} MB" if value else "?"
+        return human(value) if value else "?"
     return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

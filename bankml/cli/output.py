@@ -1,17 +1,19 @@
-"""What commands print: JSON lines on stdout, notes for people on stderr."""
+"""What commands print: JSON lines on stdout for programs, and for people what no file can abuse a terminal with."""
 
+import io
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bankml.errors import ModelWarning
-from bankml.utf8 import whole
+from bankml.utf8 import printable, whole
 
 PATIENCE = 2  # seconds without a sign of life
 
@@ -25,6 +27,27 @@ Model = Annotated[
         show_default=False,
     ),
 ]
+
+
+class OutputError(OSError):
+    """stdout does not take what is written to it."""
+
+
+class _Output(io.FileIO):
+    """A file descriptor whose faults are told from those of other files."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            raise OutputError(error.errno, error.strerror) from None
+
+
+def guard_output() -> None:
+    """From here on a write to stdout that fails is an OutputError; a path that is not UTF-8 leaves as it came."""
+    raw = _Output(sys.stdout.fileno(), "w", closefd=False)
+    buffered, encoding = io.BufferedWriter(raw), sys.stdout.encoding
+    sys.stdout = io.TextIOWrapper(buffered, encoding, "surrogateescape", line_buffering=raw.isatty())
 
 
 def write_json(*values: Any) -> None:
@@ -45,7 +68,18 @@ def abandon_output() -> None:
 
 def note(sentence: str) -> None:
     """A sentence for the person at the terminal."""
-    print(f"bankml: {sentence}", file=sys.stderr)
+    print(f"bankml: {printable(sentence)}", file=sys.stderr)
+
+
+def write_facts(facts: Mapping[str, object], width: int) -> None:
+    """A line on stdout for each fact, its value after `width` columns."""
+    for key, value in facts.items():
+        print(f"{printable(key):<{width}} {printable(str(value))}")
+
+
+def write_path(path: Path) -> None:
+    """A path on stdout: to the byte, but for a terminal."""
+    print(printable(str(path)) if sys.stdout.isatty() else path)
 
 
 @contextmanager
@@ -84,12 +118,13 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns on stdout: drawn by rich on a terminal, separated by tabs elsewhere."""
     if not sys.stdout.isatty():
         for row in rows:
-            print(*row, sep="\t")
+            print(*map(printable, row), sep="\t")
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     drawn = Table(*(heading.replace("_", " ") for heading in headings), box=None)
     for row in rows:
-        drawn.add_row(*row)
+        drawn.add_row(*(Text(printable(cell)) for cell in row))  # Text: brackets in a name are no markup
     Console().print(drawn)

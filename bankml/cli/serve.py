@@ -8,6 +8,7 @@ import typer
 from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.settings import Settings, strangers
+from bankml.utf8 import printable
 
 
 def serve(
@@ -37,6 +38,7 @@ def serve(
             if json:
                 write_json({"url": url, "model": choice.name})
             else:
-                print(f"bankml: serving {choice.name} at {url} for clients of Ollama and of OpenAI", flush=True)
+                name = printable(choice.name)
+                print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
 
         server.Served(choice, threads, backend).run(listener, host, ready)

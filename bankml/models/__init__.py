@@ -9,7 +9,7 @@ from bankml.models import builtin, hub_name, hub_store
 from bankml.models.catalogue import entries as list_models
 from bankml.models.description import Description
 from bankml.models.hub_name import HubName
-from bankml.models.names import Choice, choose, find
+from bankml.models.names import Choice, choose, find, not_here
 from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress, shown
 from bankml.settings import Settings
@@ -31,7 +31,7 @@ def resolve(name: str | os.PathLike[str] | None = None, progress: Progress | Non
         with shown(progress) as show:
             builtin.make(choice.preset, Settings.read(), show)
     elif not choice.present:
-        raise _absent(choice)
+        raise not_here(choice.name, choice.pinned)
     return choice
 
 
@@ -100,10 +100,3 @@ def _source(name: str) -> tuple[HubName, Pinned | None] | None:
         return None if hub_store.find(wanted, Settings.read()) else (wanted, None)
     choice = choose(name)
     return None if choice.present or choice.pinned is None else (HubName.parse(choice.pinned.source), choice.pinned)
-
-
-def _absent(choice: Choice) -> ModelError:
-    remedy = f"run `bankml pull {choice.name}`"
-    if choice.pinned:
-        remedy += f" ({choice.pinned.size / 1e6:,.0f} MB) or `ollama pull {choice.name}`"
-    return ModelError(f"{choice.name} is not on this machine: {remedy}, or name another model (`bankml models`)")

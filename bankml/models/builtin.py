@@ -13,6 +13,7 @@ from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Preset
 from bankml.models.progress import Progress
 from bankml.settings import Settings
+from bankml.sizes import human
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,7 @@ def make(preset: Preset, settings: Settings, progress: Progress) -> Path:
     _check_allowed(preset, settings)
     with disk.errors(settings.models), atomic.lock(settings.models / f".{preset.name}.lock"):
         if not target.is_file():
-            log.info("pulling %s: %d MB, once", preset.name, preset.download_bytes // 10**6)
+            log.info("pulling %s: %s, once", preset.name, human(preset.download_bytes))
             _make(preset, target, settings.models / f".{preset.name}.staging", progress)
     return target
 
@@ -49,7 +50,7 @@ def _check_allowed(preset: Preset, settings: Settings) -> None:
     if settings.skip_model_download:
         raise ModelError(
             f"the model {preset.name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download of "
-            f"{preset.download_bytes // 10**6} MB: unset it, or name a GGUF file or a model of Ollama"
+            f"{human(preset.download_bytes)}: unset it, or name a GGUF file or a model of Ollama"
         )
 
 

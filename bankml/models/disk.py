@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bankml.errors import ModelError
+from bankml.sizes import human
 
 ELSEWHERE = "set BANKML_HOME to a folder with room that you can write"
 
@@ -31,5 +32,5 @@ def check_space(folder: Path, need: int, what: str) -> None:
     """Raises ModelError when fewer than `need` bytes are free where `folder` is, or `what` would fail half way."""
     if (free := shutil.disk_usage(folder).free) < need:
         raise ModelError(
-            f"{folder} has {free // 10**6} MB free and {what} needs {need // 10**6} MB: free some space or {ELSEWHERE}"
+            f"{folder} has {human(free)} free and {what} needs {human(need)}: free some space or {ELSEWHERE}"
         )

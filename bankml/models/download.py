@@ -16,8 +16,9 @@ from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress
-from bankml.models.repository import Repository, RepositoryFile, megabytes
+from bankml.models.repository import Repository, RepositoryFile
 from bankml.settings import Settings
+from bankml.sizes import human
 
 T = TypeVar("T")
 
@@ -187,7 +188,7 @@ def _part(partial: Path) -> list[str]:
         size = partial.stat().st_size
     except OSError:
         return []
-    return [f"{megabytes(size)} are kept as {partial}, and the next pull goes on from there"]
+    return [f"{human(size)} are kept as {partial}, and the next pull goes on from there"]
 
 
 @contextmanager

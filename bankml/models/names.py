@@ -13,11 +13,11 @@ from bankml.models import builtin, header, hub_name, hub_store, ollama_store, pi
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.licence import UNKNOWN, Licence, classify
-from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.pinned import Pinned
 from bankml.models.presets import Preset
 from bankml.settings import Settings
+from bankml.sizes import human
 
 Reason = Callable[[str], str]  # the kind of model → the sentence why it was taken
 
@@ -137,8 +137,8 @@ def _known(name: str, settings: Settings, reason: Reason) -> Choice | None:
         return _built_in(preset, settings, reason("a built-in"))
     if name.startswith(hub_name.PREFIX):
         return _of_hub(HubName.parse(name), settings, reason)
-    wanted = OllamaName.parse(name)
-    if (own := settings.models / f"{wanted.model}.gguf").is_file() and name == wanted.model:
+    own = settings.models / f"{name}.gguf"
+    if "/" not in name and os.path.isfile(own):
         return Choice(name, "file", own, reason("a file in bankml's folder"))
     if known := pinned.find(name):
         return _pinned(name, known, settings, reason)
@@ -184,7 +184,7 @@ def _of_ollama(name: str, settings: Settings, reason: Reason) -> Choice | None:
 
 def _built_in(preset: Preset, settings: Settings, reason: str) -> Choice:
     if not builtin.present(preset, settings):
-        reason += f" (pulled once: {preset.download_bytes // 10**6} MB)"
+        reason += f" (pulled once: {human(preset.download_bytes)})"
     return Choice(preset.name, "builtin", builtin.path(preset, settings), reason, preset=preset)
 
 
@@ -208,10 +208,18 @@ def _no_file(name: str, path: Path) -> ModelError:
     )
 
 
+def not_here(name: str, pinned: Pinned | None = None) -> ModelError:
+    """The error for a model that can be pulled and was not."""
+    remedy = f"run `bankml pull {name}`"
+    if pinned:
+        remedy += f" ({human(pinned.size)}) or `ollama pull {name}`"
+    return ModelError(f"{name} is not on this machine: {remedy}, or name another model (`bankml models`)")
+
+
 def _not_pulled(name: str, settings: Settings) -> ModelError:
     here = [str(model.name) for model in hub_store.files(HubName.parse(name), settings)]
     if not here:
-        return ModelError(f"{name} is not on this machine: run `bankml pull {name}`")
+        return not_here(name)
     return ModelError(
         f"{name} was not pulled by that name: run `bankml pull {name}`, or name a file of it that is here: "
         f"{', '.join(here[:LISTED])}"

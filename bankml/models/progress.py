@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from bankml.utf8 import printable
+
 Progress = Callable[[str, int, int], None]
 """Called as progress(what, bytes done, bytes in all), often; cheap to ignore."""
 
@@ -22,13 +24,13 @@ def shown(progress: Progress | None) -> Iterator[Progress]:
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Bars(*columns, console=Console(stderr=True)) as bars:
         tasks = {}
 
         def show(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
+                tasks[what] = bars.add_task(printable(what), total=total)
             bars.update(tasks[what], completed=done, total=total)
 
         yield show

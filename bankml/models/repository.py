@@ -12,6 +12,7 @@ from bankml.errors import ModelError
 from bankml.models.digest import is_sha256
 from bankml.models.hub import Hub
 from bankml.models.hub_name import HubName
+from bankml.sizes import human
 
 MAX_LISTING = 64 << 20  # bytes; a repository of 100,000 files is listed in some 20 MB
 LISTED = 12  # files in an error message
@@ -137,14 +138,9 @@ def _is_model(file: RepositoryFile, name: HubName) -> bool:
 def _listed(files: Sequence[RepositoryFile]) -> str:
     """Models first, with their sizes."""
     ordered = sorted(files, key=lambda file: (not file.path.lower().endswith(".gguf"), file.path))
-    shown = [f"{file.path} ({megabytes(file.size)})" for file in ordered[:LISTED]]
+    shown = [f"{file.path} ({human(file.size)})" for file in ordered[:LISTED]]
     more = [f"{len(files) - LISTED} more"] if len(files) > LISTED else []
     return ", ".join(shown + more) or "nothing"
-
-
-def megabytes(size: int) -> str:
-    """Bytes as people read them: 1,158 MB."""
-    return f"{size / 1e6:,.0f} MB" if size >= 10**6 else f"{size:,} bytes"
 
 
 def _no_hub(hub: Hub) -> ModelError:

@@ -154,7 +154,7 @@ Charsmap read_charsmap(const gguf::File& file) {
   for (const std::string_view part : file.strings(kKey)) base64 += part;
   const std::optional<std::string> blob = decode_base64(base64);
   if (!blob)
-    throw model_error(std::string(kKey) + " is an array of strings that is not base64; convert the model again");
+    throw file.error(std::string(kKey) + " is an array of strings that is not base64; convert the model again");
   return Charsmap(*blob, file.path());
 }
 

@@ -1,29 +1,16 @@
 #include "tokenizer.h"
 
-#include "../error.h"
 #include "../utf8.h"
 
 namespace bankml {
 
-namespace {
-
-std::unique_ptr<Tokenizer> make(const gguf::File& file) {
+std::unique_ptr<Tokenizer> make_tokenizer(const gguf::File& file) {
   const std::optional<std::string> model = file.string("tokenizer.ggml.model");
-  if (!model) throw model_error("tokenizer.ggml.model is absent: the file has no tokenizer; convert the model again");
+  if (!model) throw file.error("tokenizer.ggml.model is absent: the file has no tokenizer; convert the model again");
   if (*model == "t5") return make_unigram(file);
   if (*model == "bert") return make_wordpiece(file);
-  throw model_error("tokenizer.ggml.model is \"" + utf8::printable(*model) +
-                    "\", which bankml does not run; it runs \"bert\" (WordPiece) and \"t5\" (Unigram, XLM-R)");
-}
-
-}  // namespace
-
-std::unique_ptr<Tokenizer> make_tokenizer(const gguf::File& file) try {
-  return make(file);
-} catch (const Error& error) {
-  const std::string what = error.what();
-  if (what.starts_with(file.path())) throw;
-  throw model_error(file.path() + ": " + what);
+  throw file.error("tokenizer.ggml.model is \"" + utf8::printable(*model) +
+                   "\", which bankml does not run; it runs \"bert\" (WordPiece) and \"t5\" (Unigram, XLM-R)");
 }
 
 }  // namespace bankml

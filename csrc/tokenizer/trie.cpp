@@ -72,7 +72,8 @@ struct Block {
 
 class TrieBuilder {
  public:
-  TrieBuilder(Trie& trie, std::vector<Trie::Entry> entries) : trie_(trie), entries_(std::move(entries)) {
+  TrieBuilder(Trie& trie, std::vector<Trie::Entry> entries, std::string path)
+      : trie_(trie), path_(std::move(path)), entries_(std::move(entries)) {
     gather(entries_, bytes_);
     trie_.units_.assign(kBlock, Trie::kEmpty);  // block 0 stays empty: base 0 is the base of nodes without children
     blocks_.resize(1);
@@ -127,8 +128,7 @@ class TrieBuilder {
     blocks_.emplace_back();
     if (blocks_.size() - first_open_ > kOpenBlocks) first_open_++;
     if (blocks_.size() * kBlock > kMaxUnits)
-      throw model_error(
-          "The vocabulary is too large: its pieces need more than 2^23 trie nodes; convert the model again");
+      throw broken("the vocabulary is too large: its pieces need more than 2^23 trie nodes");
     trie_.units_.resize(blocks_.size() * kBlock, Trie::kEmpty);
     return take(blocks_.size() - 1, 0);
   }
@@ -152,9 +152,13 @@ class TrieBuilder {
     return block * kBlock + base;
   }
 
-  static Error twice(const Trie::Entry& a, const Trie::Entry& b) {
-    return model_error("tokenizer.ggml.tokens holds \"" + utf8::printable(a.text) + "\" twice, as tokens " +
-                       std::to_string(a.id) + " and " + std::to_string(b.id) + "; convert the model again");
+  Error broken(const std::string& what) const {
+    return model_error((path_.empty() ? "" : path_ + ": ") + what + "; convert the model again");
+  }
+
+  Error twice(const Trie::Entry& a, const Trie::Entry& b) const {
+    return broken("tokenizer.ggml.tokens holds \"" + utf8::printable(a.text) + "\" twice, as tokens " +
+                  std::to_string(a.id) + " and " + std::to_string(b.id));
   }
 
   struct Child {
@@ -163,6 +167,7 @@ class TrieBuilder {
   };
 
   Trie& trie_;
+  std::string path_;
   std::string bytes_;
   std::vector<Trie::Entry> entries_;
   std::vector<Block> blocks_;
@@ -170,9 +175,9 @@ class TrieBuilder {
   std::vector<Child> children_;
 };
 
-Trie::Trie(std::vector<Entry> entries) {
+Trie::Trie(std::vector<Entry> entries, std::string path) {
   entries = sorted(entries);
-  TrieBuilder(*this, std::move(entries)).build();
+  TrieBuilder(*this, std::move(entries), std::move(path)).build();
 }
 
 Trie::Node Trie::find(std::string_view path) const {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +29,9 @@ class Trie {
   static constexpr Node kEmpty = {256, -1, 0};
 
   Trie() : Trie(std::vector<Entry>{}) {}
-  // Texts are not empty; throws a model_error for a text that comes twice and for more nodes than 2^23.
-  explicit Trie(std::vector<Entry> entries);
+  // Texts are not empty; throws a model_error for a text that comes twice and for more nodes than 2^23. `path` is the
+  // file's, for messages.
+  explicit Trie(std::vector<Entry> entries, std::string path = "");
 
   Node root() const { return root_; }
   // Moves `node` to its child for `byte`; false, and `node` untouched, when there is none.

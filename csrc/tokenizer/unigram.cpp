@@ -49,15 +49,15 @@ std::vector<float> Unigram::read_scores(const gguf::File& file) {
   const auto size = static_cast<size_t>(vocabulary_.size());
   std::vector<float> scores = file.floats("tokenizer.ggml.scores");
   if (scores.size() < size) {
-    throw model_error("tokenizer.ggml.scores has " + std::to_string(scores.size()) + " entries for " +
-                      std::to_string(size) + " tokens; convert the model again");
+    throw file.error("tokenizer.ggml.scores has " + std::to_string(scores.size()) + " entries for " +
+                     std::to_string(size) + " tokens; convert the model again");
   }
   float least = 0;
   for (size_t i = 0; i < size; i++) {
     const PieceType type = vocabulary_.type(static_cast<int32_t>(i));
     float& score = scores[i];
     if (!std::isfinite(score))
-      throw model_error("tokenizer.ggml.scores[" + std::to_string(i) + "] is not finite; convert the model again");
+      throw file.error("tokenizer.ggml.scores[" + std::to_string(i) + "] is not finite; convert the model again");
     if (type == PieceType::user_defined) score = 0;
     if (type == PieceType::normal) least = std::min(least, score);
   }

@@ -19,8 +19,8 @@ std::vector<PieceType> read_types(const gguf::File& file, size_t size, std::vect
   }
   const std::vector<int32_t> numbers = file.integers("tokenizer.ggml.token_type");
   if (numbers.size() < size) {
-    throw model_error("tokenizer.ggml.token_type has " + std::to_string(numbers.size()) + " entries for " +
-                      std::to_string(size) + " tokens; convert the model again");
+    throw file.error("tokenizer.ggml.token_type has " + std::to_string(numbers.size()) + " entries for " +
+                     std::to_string(size) + " tokens; convert the model again");
   }
   std::vector<PieceType> types(size);
   for (size_t i = 0; i < size; i++) {
@@ -32,20 +32,20 @@ std::vector<PieceType> read_types(const gguf::File& file, size_t size, std::vect
 
 }  // namespace
 
-Vocabulary::Vocabulary(const gguf::File& file) {
+Vocabulary::Vocabulary(const gguf::File& file) : path_(file.path()) {
   const std::vector<std::string_view> pieces = file.strings("tokenizer.ggml.tokens");
   if (pieces.empty() || pieces.size() > kMaxPieces) {
-    throw model_error("tokenizer.ggml.tokens has " + std::to_string(pieces.size()) +
-                      " entries; a vocabulary has from 1 to 2^27; convert the model again");
+    throw file.error("tokenizer.ggml.tokens has " + std::to_string(pieces.size()) +
+                     " entries; a vocabulary has from 1 to 2^27; convert the model again");
   }
   types_ = read_types(file, pieces.size(), warnings_);
   starts_.reserve(pieces.size() + 1);
   starts_.push_back(0);
   for (const std::string_view piece : pieces) {
     if (piece.size() > kMaxPieceBytes || bytes_.size() + piece.size() > UINT32_MAX) {
-      throw model_error("tokenizer.ggml.tokens holds a piece of " + std::to_string(piece.size()) + " bytes as token " +
-                        std::to_string(starts_.size() - 1) +
-                        "; pieces have at most 65536 and 4 GiB in all; convert the model again");
+      throw file.error("tokenizer.ggml.tokens holds a piece of " + std::to_string(piece.size()) + " bytes as token " +
+                       std::to_string(starts_.size() - 1) +
+                       "; pieces have at most 65536 and 4 GiB in all; convert the model again");
     }
     bytes_ += piece;
     starts_.push_back(static_cast<uint32_t>(bytes_.size()));
@@ -74,7 +74,7 @@ Trie Vocabulary::trie(std::initializer_list<PieceType> types, const std::vector<
     if (!wanted || text.empty() || !utf8::valid(text)) continue;
     entries.push_back({text, id, scores.empty() ? 0 : scores[static_cast<size_t>(id)]});
   }
-  return Trie(std::move(entries));
+  return Trie(std::move(entries), path_);
 }
 
 std::optional<int32_t> Vocabulary::special(const gguf::File& file, std::string_view key, bool needed) {
@@ -83,7 +83,7 @@ std::optional<int32_t> Vocabulary::special(const gguf::File& file, std::string_v
   if (*id >= 0 && *id < size()) return static_cast<int32_t>(*id);
   const std::string fault =
       std::string(key) + " is " + std::to_string(*id) + ", outside of the vocabulary of " + std::to_string(size());
-  if (needed) throw model_error(fault + "; convert the model again");
+  if (needed) throw file.error(fault + "; convert the model again");
   warn(fault + ": it is ignored");
   return std::nullopt;
 }
@@ -94,7 +94,7 @@ int32_t Vocabulary::needed(const gguf::File& file, std::initializer_list<const c
   }
   const std::string absent = std::string(*keys.begin()) + " is absent";
   const std::optional<int32_t> id = find(text);
-  if (!id) throw model_error(absent + " and the vocabulary has no " + std::string(text) + "; convert the model again");
+  if (!id) throw file.error(absent + " and the vocabulary has no " + std::string(text) + "; convert the model again");
   warn(absent + ": " + std::string(text) + ", token " + std::to_string(*id) + ", is assumed");
   return *id;
 }

@@ -42,6 +42,7 @@ class Vocabulary {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
+  std::string path_;              // of the file, for messages
   std::string bytes_;             // all pieces, one after the other
   std::vector<uint32_t> starts_;  // (size + 1) places in bytes_
   std::vector<PieceType> types_;

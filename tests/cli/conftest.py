@@ -1,6 +1,8 @@
 """The command in this process and in one of its own, and what it printed."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -42,6 +44,34 @@ def command() -> Callable[..., Done]:
         return Done(done.returncode, Output(done.stdout), done.stderr)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def terminal() -> Callable[..., tuple[int, str]]:
+    """Runs the real command with a terminal of 200 columns as its stdout and stderr: its status and what was shown."""
+
+    def run(*arguments: str) -> tuple[int, str]:
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as error:
+            pytest.skip(f"no terminal to be had here: {error}")
+        whole = [sys.executable, "-m", "bankml", *arguments]
+        env = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+        with subprocess.Popen(whole, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=env) as process:
+            os.close(theirs)
+            shown = b"".join(iter(lambda: read(ours), b""))
+        os.close(ours)
+        return process.returncode, shown.decode()
+
+    return run
+
+
+def read(terminal: int) -> bytes:
+    """What is shown next; nothing once the other side is closed."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.raw_gguf import string, valid
+
 
 def test_version(command):
     done = command("--version")
@@ -93,6 +95,30 @@ def test_an_output_that_takes_nothing(shell, stocked_home, minilm, line, sink, t
     last = done.stderr.splitlines()[-1]
     assert (last.startswith("bankml: "), told in last, "Traceback" in done.stderr) == (True, True, False), done.stderr
     assert "Exception" not in done.stderr
+
+
+def test_a_file_that_fails_is_not_the_output(command):
+    path = "a/" * 3000 + "m.gguf"
+    plain, as_json = command("info", f"hf:o/r/{path}"), command("info", f"hf:o/r/{path}", "--json")
+    assert (plain.status, plain.out, plain.err.count(b"\n")) == (1, b"", 1)
+    assert plain.err.startswith(b"bankml: /")
+    assert f"o/r/{path}: File name too long; ".encode() in plain.err
+    assert b"output" not in plain.err
+    assert (as_json.status, as_json.err) == (1, b"")
+    assert as_json.out.lines == [{"error": plain.err.decode().removeprefix("bankml: ").strip()}]
+
+
+def test_a_large_answer_that_nothing_takes(shell, tmp_path):
+    path = tmp_path / "m.gguf"
+    model = valid("wordpiece")
+    model.more_keys.append(("note", string("long " * 100_000)))
+    path.write_bytes(model.bytes())
+    for options in ("", "--json"):
+        done = shell(f"info {path} {options} >/dev/full")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "the output cannot be written (No space left on device)" in done.stderr
+        done = shell(f"info {path} {options} | head -c 10")
+        assert (len(done.stdout), done.stderr) == (10, "")
 
 
 def test_a_stdin_that_is_closed(shell, minilm):

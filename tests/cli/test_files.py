@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from bankml.settings import Settings
+from tests.raw_gguf import valid
+
 
 def test_info(here, minilm):
     info = here("info", str(minilm), "--json").out.lines[0]
@@ -35,7 +38,18 @@ def test_models(here, stocked_home):
 def test_info_of_a_built_in_that_is_not_here(here):
     done = here("info", "all-minilm")
     assert (done.status, done.out) == (1, b"")
-    assert b"bankml pull all-minilm-l6-v2" in done.err
+    assert b"not on this machine: run `bankml pull all-minilm-l6-v2`, or name another" in done.err
+    assert b"run `bankml pull bge-m3` (1,158 MB) or `ollama pull bge-m3`" in here("info", "bge-m3").err
+
+
+def test_a_file_is_used_by_the_name_it_is_listed_by(here, tmp_path):
+    models = Settings.read().models
+    models.mkdir(parents=True)
+    (models / "my model.gguf").write_bytes(valid("wordpiece").bytes())
+    names = [row["name"] for row in here("models", "--json").out.lines[0]["models"]]
+    assert "my model" in names
+    assert here("info", "my model", "--json").out.lines[0]["kind"] == "file"
+    assert here("embed", "--model", "my model", "why").status == 0
 
 
 def test_pull_of_what_is_here(here, stocked_home):

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <random>
 #include <thread>
 
 #include "check.h"
+#include "cpu.h"
 #include "engine.h"
 #include "error.h"
 #include "gguf_writer.h"
@@ -239,4 +241,23 @@ TEST(engine_options_out_of_range) {
   CHECK_THROWS(Engine(file.path(), with(-1)), "threads is -1");
   CHECK_THROWS(Engine(file.path(), with(1025)), "threads is 1025");
   CHECK_THROWS(Engine(file.path(), with(1, "sse9")), "choose one of");
+}
+
+TEST(engine_a_unit_vector_does_not_depend_on_the_callers_denormals) {
+  std::string bytes = model(Pooling::mean);  // whose last norm is made so wide that 1e-25 of 1e15 is a denormal
+  const auto replace = [&](const std::string& old, const std::vector<float>& values) {
+    const size_t at = bytes.find(old);
+    CHECK(at != std::string::npos);
+    bytes.replace(at, old.size(), reinterpret_cast<const char*>(values.data()), old.size());
+  };
+  std::vector<float> wide(kHidden, 1e15f);
+  wide[0] = 1e-25f;
+  replace(floats(kHidden, 0.1f, 1, 212), wide);
+  replace(floats(kHidden, 0.1f, 0, 213), std::vector<float>(kHidden));
+  const TemporaryFile file(bytes);
+  const Engine engine(file.path(), with(2));
+  const std::vector<float> usual = vectors(engine, {"why is the sky blue"});
+  const FlushDenormals flush;
+  const std::vector<float> flushed = vectors(engine, {"why is the sky blue"});
+  CHECK(std::memcmp(usual.data(), flushed.data(), usual.size() * sizeof(float)) == 0);
 }

@@ -5,7 +5,7 @@ import pytest
 
 from bankml import models
 from bankml.errors import ModelError
-from bankml.models import builtin, hub_store, names, pinned, presets
+from bankml.models import builtin, catalogue, hub_store, names, pinned, presets
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.names import Choice, choose, find
@@ -20,7 +20,7 @@ def test_nothing_named_and_nothing_there_is_the_built_in_default() -> None:
     assert choice.path == Settings.read().models / "all-minilm-l6-v2-f16.gguf"
     assert choice.reason == (
         "the built-in default: no model was named, and bge-m3 is neither in Ollama's store nor pulled "
-        "(pulled once: 83 MB)"
+        "(pulled once: 84 MB)"
     )
     assert (choice.licence.id, choice.licence.open) == ("Apache-2.0", True)
 
@@ -96,6 +96,20 @@ def test_a_file_in_our_folder_goes_by_its_stem(tiny_gguf: Path) -> None:
     (Settings.read().models / "mine.gguf").symlink_to(tiny_gguf)
     choice = choose("mine")
     assert (choice.name, choice.kind, choice.licence.id) == ("mine", "file", "MIT")
+
+
+def test_own_files_answer_to_the_names_they_are_listed_by(tiny_gguf: Path) -> None:
+    folder = Settings.read().models
+    folder.mkdir(parents=True)
+    (folder.parent / "outside.gguf").symlink_to(tiny_gguf)
+    for name in ("my model", "größe", "m[f16]", "a:b", "..", "odd\udcff"):
+        (folder / f"{name}.gguf").symlink_to(tiny_gguf)
+        for found in (choose(name), find(name)):
+            assert (found and found.name, found and found.path) == (name, folder / f"{name}.gguf")
+    own = {choice.name for choice in catalogue.choices() if choice.kind == "file"}
+    assert own == {"my model", "größe", "m[f16]", "a:b", "..", "odd\udcff"}
+    for name in ("../outside", "models/my model", "none\0", "n" * 5000):
+        assert find(name) is None
 
 
 @pytest.mark.parametrize(
