@@ -29,6 +29,8 @@ def test_what_may_not_be_written() -> None:
 
 
 def test_too_little_room(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"MB free and pulling m needs 1000000000000 MB: free some space or set BANK"):
+    with pytest.raises(
+        ModelError, match=r"MB free and pulling m needs 1,000,000,000,000 MB: free some space or set BANK"
+    ):
         disk.check_space(tmp_path, 10**18, "pulling m")
     disk.check_space(tmp_path, 1, "pulling m")
