@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+SAME = 0.9995  # cosines below are told
 OWN = ("model", "texts x tokens", "bankml tokens/s", "of the f32 peak", "a call", "bankml MB")
 
 
@@ -52,11 +53,13 @@ def _own(case: dict[str, Any]) -> list[str]:
 
 
 def _peer(case: dict[str, Any], name: str) -> str:
-    """How many times as fast bankml is; the peer's own tokens per second and memory."""
+    """How many times as fast bankml is; the peer's tokens per second, memory, and cosine where its vectors differ."""
     if name not in case["seconds"]:
         return "-"
     speed, ratio = case["tokens"] / case["seconds"][name], case["seconds"][name] / case["seconds"]["bankml"]
-    return f"**{ratio:.2f}** ({speed:,.0f}; {_megabytes(case, name)} MB)"
+    cosine = case.get("cosines", {}).get(name, 1.0)
+    differs = f"; cosine {cosine:.3f}" if cosine < SAME else ""
+    return f"**{ratio:.2f}** ({speed:,.0f}; {_megabytes(case, name)} MB{differs})"
 
 
 def _megabytes(case: dict[str, Any], name: str) -> str:

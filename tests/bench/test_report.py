@@ -23,10 +23,11 @@ RUN: dict[str, Any] = {
                 "repeats": 1,
                 "settings": {"bankml": "avx2, 2 threads", "llama.cpp": "1 text a pass, 2 threads"},
                 "tokens": 512,
-                "seconds": {"bankml": 2.048, "llama.cpp": 2.56},
+                "cosines": {"llama.cpp": 0.99951, "ONNX Runtime int8": 0.9449},
+                "seconds": {"bankml": 2.048, "llama.cpp": 2.56, "ONNX Runtime int8": 1.024},
                 "operations": 308e9,
                 "peak_operations_per_second": 188e9,
-                "resident_bytes": {"bankml": 700e6, "llama.cpp": 1300e6},
+                "resident_bytes": {"bankml": 700e6, "llama.cpp": 1300e6, "ONNX Runtime int8": 400e6},
             }
         },
         {"extra_info": {}},  # a case that failed
@@ -37,7 +38,8 @@ RUN: dict[str, Any] = {
 def test_a_line_for_each_case() -> None:
     lines = report.table(RUN).split("\n")
     assert len(lines) == 3
-    assert lines[2] == "| m | 1 x 512 | 250 | 80 % | 2.05 s | 700 | **1.25** (200; 1,300 MB) |"
+    peers = "**1.25** (200; 1,300 MB) | **0.50** (500; 400 MB; cosine 0.945)"
+    assert lines[2] == f"| m | 1 x 512 | 250 | 80 % | 2.05 s | 700 | {peers} |"
 
 
 def test_the_summary_says_where_and_how() -> None:
