@@ -20,7 +20,8 @@ from oracle.report import Row
 Vectors = list[NDArray[np.float64]]
 Ids = list[list[int]]
 
-LLAMA, LLAMA_QUANTISED = 0.9999, 0.99  # llama.cpp rounds activations to F16, or to 8 bits where weights are quantised
+# llama.cpp rounds activations to F16, to BF16 (8 bits of mantissa) where weights are, to 8 bits where they are quantised.
+LLAMA, LLAMA_BF16, LLAMA_QUANTISED = 0.9999, 0.999, 0.99
 PUBLISHED = 0.999_99
 DIFFERENT = 0.5  # seeded models: no two texts may look alike
 LLAMA_NAME = "llama.cpp, gelu tanh"
@@ -63,6 +64,14 @@ INTEGERS = Tolerance(0.999_999, 1e-4)  # rows rounded to 16 bits, where weights 
 def in_blocks(path: Path) -> bool:
     """Whether any weight of a file is of a quantised type."""
     return any(tensor["type"] not in ("F32", "F16", "BF16") for tensor in Engine(path, threads=1).tensors)
+
+
+def llama_limit(path: Path) -> float:
+    """The least cosine to llama.cpp on the same file."""
+    if in_blocks(path):
+        return LLAMA_QUANTISED
+    types = {tensor["type"] for tensor in Engine(str(path), threads=1).tensors}
+    return LLAMA_BF16 if "BF16" in types else LLAMA
 
 
 def tolerance(path: Path) -> Tolerance:
@@ -128,7 +137,7 @@ def _tiny(folder: Path, dtype: seeded.DType) -> list[Row]:
         llamas += _llama(path, ids)
         alike = max(alike, largest_cosine(found))
     what = f"2 layers, {dtype}, 4 poolings, 2 vocabularies, {LENGTHS} tokens"
-    limit = LLAMA_QUANTISED if in_blocks(path) else LLAMA
+    limit = llama_limit(path)
     return [
         _reference_row(what, ours, references, tolerance(path)),
         _llama_figures(what, tanhs, llamas, limit),
@@ -218,7 +227,7 @@ def _reference_row(what: str, ours: Vectors, reference: Vectors, allowed: Tolera
 
 def llama_row(what: str, path: Path, ids: Ids) -> Row:
     """The engine with tanh GELU, against llama.cpp on the same file and ids."""
-    limit = LLAMA_QUANTISED if in_blocks(path) else LLAMA
+    limit = llama_limit(path)
     return _llama_figures(what, encode_ids(path, ids, "tanh"), _llama(path, ids), limit)
 
 

@@ -63,6 +63,11 @@ def test_weights_in_blocks_have_a_tolerance_of_their_own(tmp_path: Path, dtype: 
     assert vectors.tolerance(path) == getattr(vectors, tolerance)
 
 
+@pytest.mark.parametrize(("dtype", "limit"), [("F32", 0.9999), ("F16", 0.9999), ("BF16", 0.999), ("Q4_K", 0.99)])
+def test_llama_cpp_is_as_near_as_it_rounds(tmp_path: Path, dtype: seeded.DType, limit: float) -> None:
+    assert vectors.llama_limit(seeded.tiny(tmp_path / "m.gguf", dtype=dtype, hidden=256, ffn=256)) == limit
+
+
 def test_largest_cosine_is_of_different_texts() -> None:
     assert vectors.largest_cosine([np.array([1.0, 0.0]), np.array([0.0, 2.0])]) == pytest.approx(0.0)
     assert vectors.largest_cosine([np.array([1.0, 0.0]), np.array([3.0, 0.0])]) == pytest.approx(1.0)
