@@ -20,7 +20,7 @@ from oracle.report import Row
 Vectors = list[NDArray[np.float64]]
 Ids = list[list[int]]
 
-# llama.cpp rounds activations to F16, to BF16 (8 bits of mantissa) where weights are, to 8 bits where they are quantised.
+# llama.cpp rounds activations to F16, to BF16 (8 bits of mantissa) where weights are, to 8 bits for blocks.
 LLAMA, LLAMA_BF16, LLAMA_QUANTISED = 0.9999, 0.999, 0.99
 PUBLISHED = 0.999_99
 DIFFERENT = 0.5  # seeded models: no two texts may look alike
