@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.inc)
-CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
+CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp bench/*.cpp bench/*.h)
 CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.cpp,%,$(wildcard tests/fuzz/fuzz_*.cpp))
 replay = for name in $(FUZZERS); do $(1)/replay_fuzz_$$name tests/fuzz/corpus/$$name/* || exit 1; done
@@ -18,14 +18,14 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench profile check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
 
 build: $(VENV)/.built
 
-test: $(VENV)/.built $(VENV)/.test test-cpp
+test: $(VENV)/.built $(VENV)/.test test-cpp build/profile/.built
 	$(BIN)/python -m pytest
 
 test-cpp: build/cpp/.built
@@ -37,6 +37,10 @@ oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
 
 bench: $(VENV)/.built $(VENV)/.bench
 	$(BIN)/python -m bench
+
+# Where the time goes, by stage; ARGUMENTS=--bge for bge-m3's shape too, ARGUMENTS=--help for the rest.
+profile: $(VENV)/.built build/profile/.built
+	$(BIN)/python -m bench.profile $(ARGUMENTS)
 
 check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .
@@ -99,4 +103,9 @@ $(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench: $(VENV)/.%: $(VENV)
 build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)
 	$(CMAKE) -S . -B build/cpp -DBANKML_TESTS=ON >/dev/null
 	$(BIN)/cmake --build build/cpp
+	@touch $@
+
+build/profile/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(wildcard bench/*.cpp bench/*.h)
+	$(CMAKE) -S . -B build/profile -DBANKML_PROFILE=ON >/dev/null
+	$(BIN)/cmake --build build/profile
 	@touch $@

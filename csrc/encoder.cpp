@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "error.h"
+#include "stage.h"
 
 namespace bankml {
 
@@ -81,6 +82,7 @@ void Pass::embed(const Crew& crew) {
 
 // Token, type and position rows of one text → its rows of x.
 void Pass::gather(RowReader& reader, int text) {
+  const Timed timed(Stage::gather);
   const int hidden = model_.hidden;
   for (int i = 0; i < batch_.length(text); ++i) {
     const int token = batch_.starts[text] + i;
@@ -117,6 +119,7 @@ void Pass::normalise(const Crew& crew, const Norm& norm, float* x, int rows) {
   Counter work((rows + kRows - 1) / kRows);
   const int hidden = model_.hidden;
   crew.turn.run(crew.threads, [&](int) {
+    const Timed timed(Stage::norm);
     for (int64_t item; (item = work.next()) >= 0;) {
       const int first = static_cast<int>(item) * kRows;
       for (int row = first; row < std::min(rows, first + kRows); ++row) {
@@ -195,6 +198,7 @@ void Pass::attend(const Crew& crew, const Rows& rows, int first, int count) {
   const float scale = 1.0f / std::sqrt(static_cast<float>(dim));
   Counter work(static_cast<int64_t>(pieces.size()) * model_.heads);
   crew.turn.run(crew.threads, [&](int thread) {
+    const Timed timed(Stage::attention);
     for (int64_t item; (item = work.next()) >= 0;) {
       const Span& piece = pieces[item / model_.heads];
       const size_t column = item % model_.heads * dim;
@@ -216,6 +220,7 @@ void Pass::attend(const Crew& crew, const Rows& rows, int first, int count) {
 }
 
 void Pass::pool(float* out) const {
+  const Timed timed(Stage::pooling);
   const size_t hidden = model_.hidden;
   if (settings_.pooling == Pooling::none) {
     std::copy(ws_.x.begin(), ws_.x.begin() + batch_.tokens() * hidden, out);

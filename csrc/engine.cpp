@@ -14,6 +14,7 @@
 #include "encoder.h"
 #include "error.h"
 #include "kernels/registry.h"
+#include "stage.h"
 
 namespace bankml {
 
@@ -131,6 +132,7 @@ void Engine::Impl::run(const Batch& batch, const EncodeOptions& options, Cancell
 
 void Engine::Impl::append_rows(const float* rows, const Batch& batch, const EncodeOptions& options,
                                Embeddings& out) const {
+  const Timed timed(Stage::pooling);
   const FlushDenormals flush;  // a small component of a unit vector would depend on the caller's mode
   for (int text = 0; text < batch.texts(); ++text) {
     const float* end = rows + int64_t{model.hidden} * (settings.pooling == Pooling::none ? batch.length(text) : 1);
@@ -177,6 +179,7 @@ void check_length(bool too_long, size_t index, int limit, const EncodeOptions& o
 
 // The text's ids. A fault of the file that this text is the first to lead to is an error about this text.
 Tokens tokenized(const Tokenizer& tokenizer, std::string_view text, size_t index, const TokenizeOptions& options) {
+  const Timed timed(Stage::tokenizer);
   try {
     return tokenizer.tokenize(text, options);
   } catch (Error& error) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "stage.h"
+
 namespace bankml {
 
 namespace {
@@ -29,6 +31,7 @@ template <class Act>
 void for_tiles(const Crew& crew, int mr, int m, const Act& act) {
   Counter work(tiles(mr, m));
   crew.turn.run(crew.threads, [&](int) {
+    const Timed timed(Stage::rows);
     for (int64_t item; (item = work.next()) >= 0;) {
       const int tile = static_cast<int>(item), row = tile * mr;
       act(row, std::min(mr, m - row), tile);
@@ -111,6 +114,7 @@ void multiply_tile(const Backend& backend, const Packed& packed, int m, const Ch
 }
 
 void pack_panels(const Backend& backend, const Chunk& chunk, int k0, int k, float* panels) {
+  const Timed timed(Stage::panels);
   const Matrix& w = chunk.p->w;
   const uint8_t* rows = w.data + w.row_bytes() * chunk.n0;
   if (in_blocks(w)) {
@@ -123,6 +127,7 @@ void pack_panels(const Backend& backend, const Chunk& chunk, int k0, int k, floa
 // One chunk of outputs of one product, for all m rows; `next` is this thread's next one.
 void multiply_chunk(const Backend& backend, const Packed& packed, int m, const Chunk& chunk, const Chunk& next,
                     float* panels) {
+  const Timed timed(Stage::tiles);
   const Product& p = *chunk.p;
   const int mr = in_blocks(p.w) ? backend.mr16 : backend.mr;
   for (int k0 = 0; k0 < p.w.k; k0 += kKBlock) {
@@ -134,6 +139,7 @@ void multiply_chunk(const Backend& backend, const Packed& packed, int m, const C
       const int row = tile * mr, rows = std::min(mr, m - row);
       multiply_tile(backend, packed, m, chunk, {row, rows, tile, k0, k, last}, panels, ahead);
       if (!last) continue;
+      const Timed timed(Stage::finish);
       const float* residual = p.residual == nullptr ? nullptr : p.residual + row * p.ldr + chunk.n0;
       float* y = p.y + row * p.ldy + chunk.n0;
       backend.finish(y, p.ldy, rows, chunk.n, p.bias + chunk.n0, p.act, residual, p.ldr);

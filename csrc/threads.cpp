@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cpu.h"
+#include "stage.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -60,10 +61,12 @@ class Pool {
   struct alignas(64) Worker {
     std::atomic<uint32_t> rung{0};
     void ring() {
+      const Timed timed(Stage::wait);
       rung.fetch_add(1, std::memory_order_release);
       rung.notify_one();
     }
     void wait(uint32_t seen) const {
+      const Timed timed(Stage::wait);
       if (!spin([&] { return rung.load(std::memory_order_acquire) == seen; }))
         rung.wait(seen, std::memory_order_acquire);
     }
@@ -86,6 +89,7 @@ class Pool {
   }
 
   void finish() {
+    const Timed timed(Stage::wait);
     if (spin([this] { return left_.load(std::memory_order_acquire) > 0; })) return;
     for (int left; (left = left_.load(std::memory_order_acquire)) > 0;) left_.wait(left, std::memory_order_acquire);
   }

@@ -18,9 +18,9 @@ def test_a_page_without_marks_is_left_alone() -> None:
         page.replaced("nothing", "speed", "new")
 
 
-def test_the_page_has_both_marks() -> None:
+def test_the_page_has_every_mark() -> None:
     text = page.PAGE.read_text()
-    for part in ("speed", "memory"):
+    for part in ("speed", "memory", "stages"):
         page.replaced(text, part, "")
 
 
@@ -32,3 +32,11 @@ def test_a_memory_run_is_a_list() -> None:
     part, text = page.block({**about, "figures": found})
     assert part == "memory"
     assert "- resident 710 MB (at most 750): anon 90, file 620; the most at any moment 730" in text
+
+
+def test_a_profile_is_a_table() -> None:
+    one = {"model": "m", "case": "1 x 2", "backend": "avx2", "threads": 1, "seconds": 0.01, "marks": 0.001}
+    run = {"datetime": "2026-11-30T00:00:00", "machine": "a machine", "load": [0.5, 0, 0]}
+    part, text = page.block({**run, "profiles": [{**one, "stages": {"other": 0.25, "tiles": 0.75}}]})
+    assert part == "stages"
+    assert text.startswith("`make profile`, 2026-11-30, a machine; load 0.5 before.\n\n| model |")
