@@ -9,8 +9,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.inc)
-CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp bench/*.cpp bench/*.h)
-CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp)
+CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp tests/instructions/*.cpp bench/profile.cpp bench/stages.*)
+CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp tests/instructions/*.cpp)
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.cpp,%,$(wildcard tests/fuzz/fuzz_*.cpp))
 replay = for name in $(FUZZERS); do $(1)/replay_fuzz_$$name tests/fuzz/corpus/$$name/* || exit 1; done
 # Backends that this CPU runs and that must therefore have been built and tested.
@@ -18,7 +18,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench profile check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench profile instructions instructions-baseline check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -49,6 +49,7 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/python -m mypy.stubtest bankml._engine --allowlist tests/stubtest_allowlist.txt
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FORMATTED)
 	$(BIN)/python tests/check_kernels.py
+	$(BIN)/python tests/check_instructions.py
 	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=address,undefined >/dev/null
 	$(BIN)/cmake --build build/asan
 	build/asan/bankml_tests
@@ -56,6 +57,13 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=thread >/dev/null
 	$(BIN)/cmake --build build/tsan
 	build/tsan/bankml_tests
+
+instructions: $(VENV)/.tools build/cpp/.built
+	$(BIN)/python tests/check_instructions.py
+
+# After a change that is meant to change the counts; needs valgrind.
+instructions-baseline: $(VENV)/.tools build/cpp/.built
+	$(BIN)/python tests/check_instructions.py --write
 
 format: $(VENV)/.check
 	$(BIN)/ruff format .
@@ -105,7 +113,7 @@ build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)
 	$(BIN)/cmake --build build/cpp
 	@touch $@
 
-build/profile/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(wildcard bench/*.cpp bench/*.h)
+build/profile/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(wildcard bench/profile.cpp bench/stages.*)
 	$(CMAKE) -S . -B build/profile -DBANKML_PROFILE=ON >/dev/null
 	$(BIN)/cmake --build build/profile
 	@touch $@

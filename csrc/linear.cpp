@@ -139,7 +139,7 @@ void multiply_chunk(const Backend& backend, const Packed& packed, int m, const C
       const int row = tile * mr, rows = std::min(mr, m - row);
       multiply_tile(backend, packed, m, chunk, {row, rows, tile, k0, k, last}, panels, ahead);
       if (!last) continue;
-      const Timed timed(Stage::finish);
+      const Timed finishing(Stage::finish);
       const float* residual = p.residual == nullptr ? nullptr : p.residual + row * p.ldr + chunk.n0;
       float* y = p.y + row * p.ldy + chunk.n0;
       backend.finish(y, p.ldy, rows, chunk.n, p.bias + chunk.n0, p.act, residual, p.ldr);

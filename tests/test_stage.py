@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[1] / "csrc"
-MARK = re.compile(r"^\s*const Timed timed\(Stage::\w+\);\n", re.MULTILINE)
+MARK = re.compile(r"^\s*const Timed \w+\(Stage::\w+\);\n", re.MULTILINE)
 MARKED = sorted(path for path in SOURCES.glob("*.cpp") if MARK.search(path.read_text()))
 
 
