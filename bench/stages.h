@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "stage.h"
@@ -11,6 +11,7 @@ namespace bankml {
 
 constexpr std::array<const char*, 11> kStageNames = {"other", "tokenizer", "gather",    "norm",    "rows", "panels",
                                                      "tiles", "finish",    "attention", "pooling", "wait"};
+static_assert(kStageNames.size() == static_cast<size_t>(Stage::wait) + 1);  // a name for each, in the same order
 
 // Ticks of every thread so far, what it is at included.
 struct StageTimes {
