@@ -1,4 +1,4 @@
-"""`python -m bench.page FILE…`: puts the figures of runs (speed-….json, memory-….json) into docs/performance.md."""
+"""`python -m bench.page FILE…`: puts the figures of runs (JSON files in bench/results) into docs/performance.md."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import memory, report
+from bench import memory, report, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
@@ -15,6 +15,8 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
     """Which part of the page a run belongs to, and its text."""
     if "benchmarks" in run:
         return "speed", f"`make bench`, {report.summary(run)}\n\n{report.table(run)}"
+    if "shares" in run:
+        return "tokenizers", tokenizers.lines(run)
     load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     head = f"`python -m bench.memory`, {run['datetime'][:10]}, {run['machine']}; load {load:.1f} after; {versions}."
     return "memory", "\n".join([f"{head}\n", *(f"- {line}" for line in memory.lines(run["figures"]))])

@@ -18,9 +18,9 @@ def test_a_page_without_marks_is_left_alone() -> None:
         page.replaced("nothing", "speed", "new")
 
 
-def test_the_page_has_both_marks() -> None:
+def test_the_page_has_all_marks() -> None:
     text = page.PAGE.read_text()
-    for part in ("speed", "memory"):
+    for part in ("speed", "memory", "tokenizers"):
         page.replaced(text, part, "")
 
 
