@@ -8,7 +8,11 @@ using bankml::Trie;
 
 namespace {
 
-int32_t found(const Trie& trie, std::string_view text) { return trie.leaf(trie.find(text)).id; }
+int32_t found(const Trie& trie, std::string_view text) {
+  const Trie::Node node = trie.find(text);
+  CHECK(node.ends() == (trie.leaf(node).id >= 0));
+  return trie.leaf(node).id;
+}
 
 // Seeded strings over few letters: many shared prefixes, wide nodes at the top.
 std::map<std::string, int32_t> random_entries(size_t count) {
