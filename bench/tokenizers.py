@@ -1,7 +1,7 @@
 """`python -m bench.tokenizers`: tokenizing beside Hugging Face's `tokenizers` (Rust) and SentencePiece (C++).
 
 One thread, CPU time of what a Python caller calls, the engines taking turns; the ids of every text are compared first.
-The second table is tokenizing's share of embedding. Exit status 1 when that is more than promised.
+The second table is tokenizing's share of embedding. Exit status 1 when that is more than promised or a peer is faster.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SHARES = {"1 x 12": (1, 12), "64 x 32": (64, 32), "1 x 512": (1, 512)}  # texts 
 PROMISED = 0.02  # tokenizing's share of any of MiniLM's calls
 
 Ids = Sequence[int]
-Seconds = dict[str, float]  # "min" and "median" of the rounds
+Seconds = dict[str, float]  # "min" and "median" of the rounds; tables show the first, which other work disturbs least
 
 
 @dataclass(frozen=True)
@@ -206,14 +206,14 @@ def share_table(shares: Sequence[dict[str, Any]]) -> str:
     head = ["model", "texts x tokens", "tokenizing", "ns a token", "encoding, 1 thread", "share"]
     rows = []
     for line in shares:
-        part, whole = line["seconds"]["tokenize"]["median"], line["seconds"]["encode"]["median"]
+        part, whole = line["seconds"]["tokenize"]["min"], line["seconds"]["encode"]["min"]
         cells = [f"{1e6 * part:.1f} µs", f"{1e9 * part / line['tokens']:.0f}", f"{1e3 * whole:.1f} ms"]
         rows.append([line["model"], line["case"], *cells, f"{part / whole:.2%}"])
     return _markdown([head, *rows])
 
 
 def _own(line: dict[str, Any]) -> list[str]:
-    seconds = line["seconds"]["bankml"]["median"]
+    seconds = line["seconds"]["bankml"]["min"]
     size = f"{line['bytes'] / 1e6:.2f}"
     return [line["model"], line["texts"], size, _rate(line, "bankml"), f"{1e9 * seconds / line['tokens']:.0f}"]
 
@@ -221,14 +221,14 @@ def _own(line: dict[str, Any]) -> list[str]:
 def _peer(line: dict[str, Any], name: str) -> str:
     if name not in line["seconds"]:
         return "-"
-    ratio = line["seconds"][name]["median"] / line["seconds"]["bankml"]["median"]
+    ratio = line["seconds"][name]["min"] / line["seconds"]["bankml"]["min"]
     differ = line["differences"][name]
     other = f"; other ids for {differ} of {line['count']}" if differ else ""
     return f"**{ratio:.1f}** ({_rate(line, name)}{other})"
 
 
 def _rate(line: dict[str, Any], engine: str) -> str:
-    return f"{line['bytes'] / line['seconds'][engine]['median'] / 1e6:.1f}"
+    return f"{line['bytes'] / line['seconds'][engine]['min'] / 1e6:.1f}"
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> str:
@@ -242,7 +242,16 @@ def too_much(shares: Sequence[dict[str, Any]]) -> list[str]:
         line["case"]
         for line in shares
         if line["model"] == cases.MINILM.name
-        and line["seconds"]["tokenize"]["median"] > PROMISED * line["seconds"]["encode"]["median"]
+        and line["seconds"]["tokenize"]["min"] > PROMISED * line["seconds"]["encode"]["min"]
+    ]
+
+
+def slower(speeds: Sequence[dict[str, Any]]) -> list[str]:
+    """The texts of which some peer tokenizes more in a second."""
+    return [
+        f"{line['texts']} ({line['model']})"
+        for line in speeds
+        if line["seconds"]["bankml"]["min"] > min(seconds["min"] for seconds in line["seconds"].values())
     ]
 
 
@@ -267,7 +276,9 @@ def main() -> int:
     print(f"{lines(run)}\n\n{file}")
     if slow := too_much(run["shares"]):
         print(f"tokenizing takes more than {PROMISED:.0%} of {', '.join(slow)}", file=sys.stderr)
-    return 1 if slow else 0
+    if behind := slower(run["speeds"]):
+        print(f"a peer is faster on {', '.join(behind)}", file=sys.stderr)
+    return 1 if slow or behind else 0
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ RUN = {"datetime": "2026-11-30T00:00:00", "machine": "m", "load": [0.5, 0, 0], "
 
 
 def share(tokenize: float, encode: float, model: str = cases.MINILM.name) -> dict[str, Any]:
-    seconds = {"tokenize": {"median": tokenize}, "encode": {"median": encode}}
+    seconds = {"tokenize": {"min": tokenize}, "encode": {"min": encode}}
     return {"model": model, "case": "1 x 12", "tokens": 12, "seconds": seconds}
 
 
@@ -26,7 +26,7 @@ def vocabulary(path: Path, ids: Sequence[int], name: str = "tokenizers", as_good
 
 
 def test_a_run_is_two_tables() -> None:
-    seconds = {name: {"median": value} for name, value in SECONDS.items()}
+    seconds = {name: {"min": value} for name, value in SECONDS.items()}
     speed = {**SPEED, "differences": {"tokenizers": 0, "sentencepiece": 1}, "seconds": seconds}
     part, text = page.block({**RUN, "speeds": [speed], "shares": [share(2e-6, 1e-3)]})
     assert part == "tokenizers"
@@ -38,6 +38,13 @@ def test_a_run_is_two_tables() -> None:
 def test_more_than_promised_is_told_for_minilm() -> None:
     assert tokenizers.too_much([share(19e-6, 1e-3), share(30e-6, 1e-3, "another")]) == []
     assert tokenizers.too_much([share(21e-6, 1e-3)]) == ["1 x 12"]
+
+
+def test_a_faster_peer_is_told() -> None:
+    seconds = {name: {"min": value} for name, value in SECONDS.items()}
+    assert tokenizers.slower([{**SPEED, "seconds": seconds}]) == []
+    seconds["sentencepiece"]["min"] = 0.9e-3
+    assert tokenizers.slower([{**SPEED, "seconds": seconds}]) == ["English (m)"]
 
 
 def test_other_ids_fail_the_run_unless_they_are_as_good(minilm: Path) -> None:
