@@ -18,7 +18,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench profile instructions instructions-baseline check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench profile instructions instructions-baseline check format fuzz clean bench-tokenizers
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -41,6 +41,9 @@ bench: $(VENV)/.built $(VENV)/.bench
 # Where the time goes, by stage; ARGUMENTS=--bge for bge-m3's shape too, ARGUMENTS=--help for the rest.
 profile: $(VENV)/.built build/profile/.built
 	$(BIN)/python -m bench.profile $(ARGUMENTS)
+
+bench-tokenizers: $(VENV)/.built $(VENV)/.test
+	$(BIN)/python -m bench.tokenizers
 
 check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .

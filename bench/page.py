@@ -1,4 +1,4 @@
-"""`python -m bench.page FILE…`: puts the figures of runs (speed-, memory-, profile-….json) into docs/performance.md."""
+"""`python -m bench.page FILE…`: puts the figures of runs (JSON files in bench/results) into docs/performance.md."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import memory, profile, report
+from bench import memory, profile, report, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
@@ -17,6 +17,8 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
         return "speed", f"`make bench`, {report.summary(run)}\n\n{report.table(run)}"
     if "profiles" in run:
         return "stages", f"{profile.summary(run)}\n\n{profile.table(run['profiles'])}"
+    if "shares" in run:
+        return "tokenizers", tokenizers.lines(run)
     load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     head = f"`python -m bench.memory`, {run['datetime'][:10]}, {run['machine']}; load {load:.1f} after; {versions}."
     return "memory", "\n".join([f"{head}\n", *(f"- {line}" for line in memory.lines(run["figures"]))])

@@ -70,9 +70,13 @@ inline std::string printable(std::string_view text) {
   return out;
 }
 
-inline void append(std::string& out, char32_t c) {
-  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (c < 0x80) return put(c);
+// Writes a character's bytes, at most 4; the place behind them.
+inline char* write(char* out, char32_t c) {
+  const auto put = [&](char32_t byte) { *out++ = static_cast<char>(byte); };
+  if (c < 0x80) {
+    put(c);
+    return out;
+  }
   if (c < 0x800) {
     put(0xC0 | c >> 6);
   } else {
@@ -85,6 +89,7 @@ inline void append(std::string& out, char32_t c) {
     put(0x80 | (c >> 6 & 0x3F));
   }
   put(0x80 | (c & 0x3F));
+  return out;
 }
 
 }  // namespace bankml::utf8

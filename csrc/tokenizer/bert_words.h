@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,15 +16,20 @@ struct BertRules {
   bool strip_accents = true;
 };
 
-// What a set of rules does to ASCII, the fast half of the work.
+// What a set of rules makes of each byte: ASCII, most of most texts, needs one load a byte.
 class BertAscii {
  public:
+  enum Role : uint8_t { kLetter, kSpace, kPunctuation, kDropped, kNotAscii };
+  struct Byte {
+    Role role;
+    char becomes;
+  };
+
   explicit BertAscii(BertRules rules);
-  // The letter that a byte becomes, or 0 if it is no letter of a word.
-  char letter(uint8_t byte) const { return letters_[byte]; }
+  Byte operator[](char byte) const { return bytes_[static_cast<uint8_t>(byte)]; }
 
  private:
-  std::array<char, 256> letters_{};
+  std::array<Byte, 256> bytes_;
 };
 
 class BertWords {
@@ -37,30 +41,33 @@ class BertWords {
 
   // Moves to the next word; false at the end of the text.
   bool next();
-  std::string_view word() const { return word_; }
+  std::string_view word() const { return {word_.data(), bytes_}; }
   bool too_long() const { return characters_ > kMaxCharacters; }
 
  private:
-  struct Mark {
-    uint8_t order;
+  struct Character {
     char32_t code_point;
+    uint8_t flags;  // unicode::Flag
+    uint8_t order;
   };
 
-  void read_letters();
+  bool read_ascii();
   void read_character();
-  void split(char32_t c);
+  void place(Character c);
   void settle_marks();
-  void emit(char32_t c);
+  void emit(Character c);
   bool take();
+  void append(char32_t c);
 
   std::string_view text_;
   BertRules rules_;
   const BertAscii& ascii_;
   size_t position_ = 0;
-  std::vector<char32_t> pending_;  // normalised, not yet in a word; from taken_ on
+  std::vector<Character> pending_;  // normalised, not yet in a word; from taken_ on
   size_t taken_ = 0;
-  std::vector<Mark> marks_;  // since the last starter: they may still change places
-  std::string word_;
+  std::vector<Character> marks_;               // since the last starter, in canonical order
+  std::array<char, 4 * kMaxCharacters> word_;  // UTF-8
+  size_t bytes_ = 0;                           // of word_
   size_t characters_ = 0;
 };
 

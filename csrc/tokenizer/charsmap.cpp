@@ -82,7 +82,7 @@ Charsmap::Charsmap(std::string_view blob, std::string path) : path_(std::move(pa
   for (size_t i = 0; i < units_.size(); i++) units_[i] = read_u32(blob.data() + 4 + 4 * i);
   replacements_ = blob.substr(4 + size);
   starts_text_ = text_starts(replacements_);
-  for (size_t c = 0; c < plain_.size(); c++) plain_[c] = is_plain(static_cast<char>(c));
+  for (size_t c = 0; c < 128; c++) plain_[c] = is_plain(static_cast<char>(c));
 }
 
 inline uint32_t Charsmap::unit(size_t index) const {

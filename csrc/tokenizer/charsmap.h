@@ -3,6 +3,7 @@
 // The blob is u32 length, that many bytes of an XOR-compressed double array, then NUL-terminated replacements.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +23,7 @@ class Charsmap {
     std::string_view replacement;
   };
 
-  Charsmap() { plain_.fill(true); }  // maps nothing
+  Charsmap() { std::fill_n(plain_.begin(), 128, true); }  // maps nothing
   // Throws a model_error naming tokenizer.ggml.precompiled_charsmap when sizes and contents disagree. `path` is the
   // file's, for messages.
   explicit Charsmap(std::string_view blob, std::string path = "");
@@ -31,8 +32,9 @@ class Charsmap {
   // The longest mapped prefix. A walk or replacement outside of the blob is a model_error, found when a text first
   // leads there.
   Match longest(std::string_view text) const;
-  // Whether an ASCII byte stays as it is when another ASCII byte or the end of the text follows: most of most texts.
-  bool plain(uint8_t ascii) const { return plain_[ascii]; }
+  // Whether a byte is ASCII and stays as it is when another ASCII byte or the end of the text follows: most of most
+  // texts.
+  bool plain(char byte) const { return plain_[static_cast<uint8_t>(byte)]; }
 
  private:
   uint32_t unit(size_t index) const;
@@ -46,7 +48,7 @@ class Charsmap {
   std::vector<uint32_t> units_;
   std::string replacements_;
   std::vector<bool> starts_text_;  // whether UTF-8 up to the NUL begins at an offset of the replacements
-  std::array<bool, 128> plain_{};
+  std::array<bool, 256> plain_{};
 };
 
 // The file's map; it may be stored as bytes or, as some converters do, as an array of base64 characters. Absent → maps

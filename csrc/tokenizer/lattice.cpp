@@ -62,26 +62,36 @@ void Lattice::extend() {
   const auto* bytes = reinterpret_cast<const uint8_t*>(text_.data()) + (node_ - text_start_);
   const size_t size = text_.size() - (node_ - text_start_);
   const size_t character = utf8::length(bytes[0]);
+  const Trie& trie = pieces_.trie;
   const double here = score(node_);
+  Trie::Node node = trie.root();
+  size_t longest = 0;
   bool known = false;
-  Trie::Node trie = pieces_.trie.root();
-  for (size_t i = 0; i < size && pieces_.trie.step(trie, bytes[i]); i++) {
-    if (trie.id < 0) continue;
-    relax(node_ + i + 1, here + static_cast<double>(trie.score), trie.id);
-    known |= i + 1 == character;
+  for (size_t i = 0; i < size && trie.step(node, bytes[i]);) {
+    i++;
+    if (!node.ends()) continue;
+    const Trie::Leaf piece = trie.leaf(node);
+    relax(node_ + i, here + static_cast<double>(piece.score), piece.id);
+    longest = i;
+    known |= i == character;
   }
   if (!known) {
     relax(node_ + character, here + static_cast<double>(pieces_.unknown_score), -static_cast<int32_t>(character));
+    longest = std::max(longest, character);
   }
+  furthest_ = std::max(furthest_, node_ + longest);
   score(node_) = kUnreached;  // the ring's place is free
   node_ += character;
 }
 
-void Lattice::relax(size_t end, double challenger, int32_t last_piece) {
-  if (!(challenger > score(end))) return;  // of equal scores the earlier start, so the longer last piece, stays
-  score(end) = challenger;
-  last(end) = last_piece;
-  furthest_ = std::max(furthest_, end);
+// Of equal scores the earlier start, so the longer last piece, stays. Both are written whoever wins: which it is, no
+// branch predictor knows.
+inline void Lattice::relax(size_t end, double challenger, int32_t last_piece) {
+  double& best = score(end);
+  int32_t& best_piece = last(end);
+  const int32_t wins = challenger > best ? -1 : 0;
+  best = std::max(best, challenger);
+  best_piece ^= (best_piece ^ last_piece) & wins;
 }
 
 size_t Lattice::before(size_t node) const {

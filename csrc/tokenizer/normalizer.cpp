@@ -14,7 +14,7 @@ constexpr std::string_view kSpaceMarker = "\xE2\x96\x81";
 void Normalizer::fill(std::string& out, size_t wanted) {
   while (position_ < text_.size() && out.size() < wanted) {
     if (const size_t run = plain_run(wanted - out.size()); run > 0) {
-      put_word(out, text_.substr(position_, run));
+      put(out, text_.substr(position_, run));
       position_ += run;
       continue;
     }
@@ -31,14 +31,13 @@ void Normalizer::fill(std::string& out, size_t wanted) {
   }
 }
 
-// Bytes from here on that are copied as they are: ASCII that the map leaves alone, no space.
+// Bytes from here on that are ASCII and that the map leaves alone.
 size_t Normalizer::plain_run(size_t most) const {
   const size_t end = position_ + std::min(most, text_.size() - position_);
-  const auto ascii = [](char c) { return static_cast<uint8_t>(c) < 0x80; };
   size_t i = position_;
-  while (i < end && ascii(text_[i]) && text_[i] != ' ' && charsmap_.plain(static_cast<uint8_t>(text_[i]))) i++;
+  while (i < end && charsmap_.plain(text_[i])) i++;
   // The last one may start a longer match with a byte that is not ASCII.
-  if (i > position_ && i < text_.size() && !ascii(text_[i])) i--;
+  if (i > position_ && i < text_.size() && static_cast<uint8_t>(text_[i]) >= 0x80) i--;
   return i - position_;
 }
 

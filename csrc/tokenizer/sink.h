@@ -11,7 +11,9 @@ namespace bankml {
 class TokenSink {
  public:
   TokenSink(size_t limit, std::optional<int32_t> closing)
-      : closing_(closing), fits_(limit > 0), room_(limit - (closing && fits_ ? 1 : 0)) {}
+      : closing_(closing), fits_(limit > 0), room_(limit - (closing && fits_ ? 1 : 0)) {
+    tokens_.ids.reserve(32);  // a query is one allocation
+  }
 
   void add(int32_t id) {
     if (!full()) tokens_.ids.push_back(id);

@@ -19,7 +19,7 @@ Specials::Found Specials::Set::first(std::string_view text) const {
     Found found = {start, 0, -1};
     Trie::Node node = trie.root();
     for (size_t i = start; i < text.size() && trie.step(node, static_cast<uint8_t>(text[i])); i++) {
-      if (node.id >= 0) found = {start, i + 1 - start, node.id};
+      if (node.ends()) found = {start, i + 1 - start, trie.leaf(node).id};
     }
     if (found.bytes > 0) return found;
   }

@@ -16,7 +16,7 @@ constexpr size_t kBlock = 256;  // units that one base can reach
 // Blocks still searched for free units. With XLM-R 96 % of all units get used; 16 blocks make that 98 %, in half as
 // much time again.
 constexpr size_t kOpenBlocks = 2;
-constexpr size_t kMaxUnits = size_t{1} << (32 - Trie::kLabelBits);
+constexpr size_t kMaxUnits = size_t{1} << 22;
 
 uint64_t prefix_of(std::string_view text) {
   uint64_t prefix = 0;
@@ -75,30 +75,29 @@ class TrieBuilder {
   TrieBuilder(Trie& trie, std::vector<Trie::Entry> entries, std::string path)
       : trie_(trie), path_(std::move(path)), entries_(std::move(entries)) {
     gather(entries_, bytes_);
-    trie_.units_.assign(kBlock, Trie::kEmpty);  // block 0 stays empty: base 0 is the base of nodes without children
-    blocks_.resize(1);
+    add_block();  // stays empty: base 0 is the base of nodes without children
   }
 
   void build() {
     if (entries_.empty()) return;
-    std::deque<Range> queue = {{0, entries_.size(), 0, kRoot}};
+    std::deque<Range> queue = {{0, entries_.size(), 0, 0}};
     for (; !queue.empty(); queue.pop_front()) expand(queue.front(), queue);
     trie_.units_.shrink_to_fit();
+    trie_.leaves_.shrink_to_fit();
   }
 
  private:
-  static constexpr size_t kRoot = SIZE_MAX;
   // Entries [begin, end) share their first `depth` bytes, which lead to the unit `node`.
   struct Range {
-    size_t begin, end, depth, node;
+    size_t begin, end, depth, node;  // the root is 0
   };
 
-  Trie::Node& unit(size_t node) { return node == kRoot ? trie_.root_ : trie_.units_[node]; }
+  uint32_t& unit(size_t node) { return node == 0 ? trie_.root_.unit : trie_.units_[node]; }
 
   void expand(Range range, std::deque<Range>& queue) {
     if (entries_[range.begin].text.size() == range.depth) {
-      unit(range.node).id = entries_[range.begin].id;
-      unit(range.node).score = entries_[range.begin].score;
+      unit(range.node) |= Trie::kEnds;
+      trie_.leaves_[range.node] = {entries_[range.begin].id, entries_[range.begin].score};
       if (++range.begin == range.end) return;
       if (entries_[range.begin].text.size() == range.depth)
         throw twice(entries_[range.begin - 1], entries_[range.begin]);
@@ -109,11 +108,11 @@ class TrieBuilder {
       if (children_.empty() || children_.back().label != label) children_.push_back({label, i});
     }
     const size_t base = place();
-    unit(range.node).base_label |= static_cast<uint32_t>(base) << Trie::kLabelBits;
+    unit(range.node) |= static_cast<uint32_t>(base) << Trie::kBaseShift;
     for (size_t i = 0; i < children_.size(); i++) {
       const size_t child = base ^ children_[i].label;
       const size_t end = i + 1 < children_.size() ? children_[i + 1].begin : range.end;
-      trie_.units_[child].base_label = children_[i].label;
+      trie_.units_[child] = children_[i].label;
       queue.push_back({children_[i].begin, end, range.depth + 1, child});
     }
   }
@@ -125,12 +124,17 @@ class TrieBuilder {
       const size_t base = fit(blocks_[b]);
       if (base < kBlock) return take(b, base);
     }
-    blocks_.emplace_back();
+    add_block();
     if (blocks_.size() - first_open_ > kOpenBlocks) first_open_++;
     if (blocks_.size() * kBlock > kMaxUnits)
-      throw broken("the vocabulary is too large: its pieces need more than 2^23 trie nodes");
-    trie_.units_.resize(blocks_.size() * kBlock, Trie::kEmpty);
+      throw broken("the vocabulary is too large: its pieces need more than 2^22 trie nodes");
     return take(blocks_.size() - 1, 0);
+  }
+
+  void add_block() {
+    blocks_.emplace_back();
+    trie_.units_.resize(blocks_.size() * kBlock, Trie::kNoNode);
+    trie_.leaves_.resize(blocks_.size() * kBlock, {-1, 0});
   }
 
   size_t fit(const Block& block) const {
@@ -183,7 +187,7 @@ Trie::Trie(std::vector<Entry> entries, std::string path) {
 Trie::Node Trie::find(std::string_view path) const {
   Node node = root_;
   for (const char c : path) {
-    if (!step(node, static_cast<uint8_t>(c))) return kEmpty;
+    if (!step(node, static_cast<uint8_t>(c))) return {kNoNode, 0};
   }
   return node;
 }

@@ -61,15 +61,14 @@ bool WordPiece::cut(std::string_view word, std::vector<int32_t>& ids) const {
     // Inside a word U+2581 is a character, not the mark of a word's start.
     if (!ids.empty() && word.substr(0, kWordStart.size()) == kWordStart) return false;
     size_t longest = 0;
-    int32_t id = -1;
-    Trie::Node node = start;
+    Trie::Node node = start, piece = start;
     for (size_t i = 0; i < word.size() && trie_.step(node, static_cast<uint8_t>(word[i])); i++) {
-      if (node.id < 0) continue;
+      if (!node.ends()) continue;
       longest = i + 1;
-      id = node.id;
+      piece = node;
     }
-    if (id < 0) return false;
-    ids.push_back(id);
+    if (longest == 0) return false;
+    ids.push_back(trie_.leaf(piece).id);
     word.remove_prefix(longest);
   }
   return true;

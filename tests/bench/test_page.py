@@ -20,7 +20,7 @@ def test_a_page_without_marks_is_left_alone() -> None:
 
 def test_the_page_has_every_mark() -> None:
     text = page.PAGE.read_text()
-    for part in ("speed", "memory", "stages"):
+    for part in ("speed", "memory", "stages", "tokenizers"):
         page.replaced(text, part, "")
 
 

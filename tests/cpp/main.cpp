@@ -1,5 +1,25 @@
 // Runs every TEST whose name contains argv[1] (all without it); prints one line a failure and a last line of counts.
+#include <cstdlib>
+#include <new>
+
+#include "allocations.h"
 #include "check.h"
+
+namespace {
+
+thread_local size_t allocated = 0;
+
+}  // namespace
+
+size_t check::allocations() { return allocated; }
+
+void* operator new(size_t size) {
+  allocated++;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 int main(int argc, char** argv) {
   int run = 0, failed = 0;

@@ -8,7 +8,11 @@ using bankml::Trie;
 
 namespace {
 
-int32_t found(const Trie& trie, std::string_view text) { return trie.find(text).id; }
+int32_t found(const Trie& trie, std::string_view text) {
+  const Trie::Node node = trie.find(text);
+  CHECK(node.ends() == (trie.leaf(node).id >= 0));
+  return trie.leaf(node).id;
+}
 
 // Seeded strings over few letters: many shared prefixes, wide nodes at the top.
 std::map<std::string, int32_t> random_entries(size_t count) {
@@ -40,7 +44,7 @@ TEST(trie_holds_many) {
   const Trie trie(list);
   for (const auto& [text, id] : entries) {
     CHECK(found(trie, text) == id);
-    CHECK(trie.find(text).score == static_cast<float>(id));
+    CHECK(trie.leaf(trie.find(text)).score == static_cast<float>(id));
     for (const char more : {'\0', 'a', '\xFF'}) {
       const auto longer = entries.find(text + more);
       CHECK(found(trie, text + more) == (longer == entries.end() ? -1 : longer->second));

@@ -5,6 +5,7 @@
 
 #include "../../csrc/error.h"
 #include "../../csrc/tokenizer/tokenizer.h"
+#include "allocations.h"
 #include "charsmap_writer.h"
 #include "check.h"
 #include "gguf_writer.h"
@@ -273,6 +274,13 @@ TEST(unigram_commits_only_what_is_certain) {
     for (const Piece& piece : pieces) least = std::min(least, piece.score);
     CHECK(tokenizer->tokenize(text).ids == whole_viterbi(pieces, text, least - 10));
   }
+}
+
+TEST(unigram_allocates_nothing_for_a_token) {
+  const auto tokenizer = xlmr(kWords);
+  CHECK(check::allocations_of(*tokenizer, "ab abc é zz ", 8000) ==
+        check::allocations_of(*tokenizer, "ab abc é zz ", 1000) + 3);
+  CHECK(check::allocations_of(*tokenizer, "ab", 1) <= 8);
 }
 
 TEST(unigram_says_what_it_assumed) {

@@ -9,9 +9,8 @@ using bankml::utf8::printable;
 namespace {
 
 std::string utf8(char32_t c) {
-  std::string out;
-  bankml::utf8::append(out, c);
-  return out;
+  char bytes[4];
+  return {bytes, bankml::utf8::write(bytes, c)};
 }
 
 }  // namespace

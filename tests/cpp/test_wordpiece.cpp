@@ -3,6 +3,7 @@
 #include "../../csrc/error.h"
 #include "../../csrc/tokenizer/bert_words.h"
 #include "../../csrc/tokenizer/tokenizer.h"
+#include "allocations.h"
 #include "check.h"
 #include "gguf_writer.h"
 
@@ -60,8 +61,10 @@ std::string words(std::string_view text, bankml::BertRules rules = {}) {
   const bankml::BertAscii ascii(rules);
   bankml::BertWords reader(text, rules, ascii);
   std::string joined;
-  while (reader.next())
-    joined += (joined.empty() ? "" : "|") + (reader.too_long() ? "too long" : std::string(reader.word()));
+  while (reader.next()) {
+    if (!joined.empty()) joined += '|';
+    joined += reader.too_long() ? "too long" : reader.word();
+  }
   return joined;
 }
 
@@ -118,6 +121,14 @@ TEST(wordpiece_cuts_at_limits) {
     CHECK(tokens.ids == expected && tokens.truncated == (whole.size() > limit));
   }
   CHECK(tokenizer->tokenize("", {.limit = 0}).ids.empty() && tokenizer->tokenize("", {.limit = 0}).truncated);
+}
+
+// Eight times the text: the ids' array grows three times more, and nothing else is allocated.
+TEST(wordpiece_allocates_nothing_for_a_token) {
+  const auto tokenizer = load(vocabulary());
+  const std::string unit = "Running cafés, 東京 n\u0303 o\u302E\u302F runx!";
+  CHECK(check::allocations_of(*tokenizer, unit, 8000) == check::allocations_of(*tokenizer, unit, 1000) + 3);
+  CHECK(check::allocations_of(*tokenizer, "run", 1) <= 3);
 }
 
 TEST(bert_words_are_cleaned_and_split) {
