@@ -5,6 +5,9 @@ PYTHON ?= python3
 PORT ?= 18093
 MODEL ?=
 VENV ?= .venv
+CPU ?= native
+RUNS ?= $(wildcard bench/results/speed-*.json)
+LLAMA := $(if $(filter avx2,$(CPU)),$(VENV)/.llama-avx2)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
@@ -18,7 +21,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench bench-full llama-avx2 plots check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -35,8 +38,19 @@ test-cpp: build/cpp/.built
 oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
 	$(BIN)/python -m oracle
 
-bench: $(VENV)/.built $(VENV)/.bench
-	$(BIN)/python -m bench
+# CPU=avx2: every engine sees a CPU with AVX2 and nothing wider.
+bench: $(VENV)/.built $(VENV)/.bench $(LLAMA)
+	$(BIN)/python -m bench --cpu $(CPU)
+
+# Hours. A run that was cut short goes on: nohup make bench-full &
+bench-full: $(VENV)/.built $(VENV)/.bench $(VENV)/.bench-full $(LLAMA)
+	$(BIN)/python -m bench --full --cpu $(CPU)
+
+llama-avx2: $(VENV)/.llama-avx2
+
+# RUNS: the JSON files that are drawn.
+plots: $(VENV)/.built $(VENV)/.bench
+	$(BIN)/python -m bench.plot $(RUNS)
 
 check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .
@@ -92,8 +106,18 @@ $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES)
 	PATH="$(abspath $(BIN)):$$PATH" $(PIP) install -q --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench: $(VENV)/.%: $(VENV)/.built pyproject.toml
-	$(PIP) install -q $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"])')
+extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
+
+$(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench $(VENV)/.bench-full: $(VENV)/.%: $(VENV)/.built pyproject.toml
+	$(PIP) install -q $(call extra,$*)
+	@touch $@
+
+# llama.cpp chooses its instructions when it is built: one more of the same version, in a folder of its own (bench/cpu.py).
+AVX2_ONLY := -DGGML_NATIVE=OFF -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON
+$(VENV)/.llama-avx2: $(VENV)/.bench
+	@echo "building llama.cpp for AVX2 alone, once: this takes some ten minutes"
+	CMAKE_ARGS="$(AVX2_ONLY)" $(PIP) install -q --no-deps --no-cache-dir --no-binary llama-cpp-python --upgrade --target $(VENV)/llama-avx2 \
+	  $$(printf '%s\n' $(call extra,oracle) | grep llama-cpp-python)
 	@touch $@
 
 build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)

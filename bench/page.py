@@ -6,15 +6,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import memory, report
+from bench import aims, memory, report
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
+COMMANDS = {
+    "speed": "make bench",
+    "speed-full": "make bench-full",
+    "speed-avx2": "make bench CPU=avx2",
+    "speed-full-avx2": "make bench-full CPU=avx2",
+}
+
+
 def block(run: dict[str, Any]) -> tuple[str, str]:
-    """Which part of the page a run belongs to, and its text."""
-    if "benchmarks" in run:
-        return "speed", f"`make bench`, {report.summary(run)}\n\n{report.table(run)}"
+    """Which part of the page a run belongs to, and its text. The aims stand below runs of the CPU they are for."""
+    if "cases" in run:
+        part = run["part"]
+        about = [f"`{COMMANDS[part]}`, {report.summary(run)}", report.table(run)]
+        return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else [])])
     load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     head = f"`python -m bench.memory`, {run['datetime'][:10]}, {run['machine']}; load {load:.1f} after; {versions}."
     return "memory", "\n".join([f"{head}\n", *(f"- {line}" for line in memory.lines(run["figures"]))])

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from bench.engines import ENGINES, Engine, Texts
+from bench import cpu
+from bench.engines import ENGINES, Engine, Texts, UnsuitableError
 from bench.resident import Resident, now
 
 
@@ -24,14 +25,23 @@ class Turn:
 class Worker:
     """The process, seen from the one that measures. Raises RuntimeError with its words when it fails."""
 
-    def __init__(self, engine: str, path: str) -> None:
-        command = [sys.executable, "-m", "bench.worker", engine, path]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, engine: str, path: str, seen: cpu.CPU = "native") -> None:
+        command, environment = [sys.executable, "-m", "bench.worker", engine, path], cpu.environment(seen, engine)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
         self.engine = engine
 
+    def uses(self) -> str:
+        """The engine's own word for the instructions it chose; empty when it has none."""
+        return str(self._ask("uses", None))
+
     def prepare(self, texts: Texts) -> str:
-        """Hands over token ids; returns the settings the engine will use."""
-        return str(self._ask("prepare", texts))
+        """Hands over token ids; returns the settings the engine will use. Raises UnsuitableError."""
+        answer = self._ask("prepare", texts)
+        if "unsuitable" in answer:
+            raise UnsuitableError(answer["unsuitable"])
+        return str(answer["settings"])
 
     def turn(self, repeats: int = 1) -> Turn:
         """Runs the prepared texts `repeats` times."""
@@ -74,18 +84,28 @@ def _turn(engine: Engine, repeats: int) -> dict[str, Any]:
     return {"seconds": seconds, "cpu": time.process_time() - cpu, "resident": vars(now())}
 
 
+def _prepare(engine: Engine, texts: Texts) -> dict[str, str]:
+    try:
+        return {"settings": engine.prepare(texts)}
+    except UnsuitableError as reason:
+        return {"unsuitable": str(reason)}
+
+
 def _answer(engine: Engine, order: str, argument: Any) -> Any:
+    if order == "uses":
+        return engine.uses()
     if order == "prepare":
-        return engine.prepare(argument)
+        return _prepare(engine, argument)
     if order == "turn":
         return _turn(engine, argument)
     return engine.vectors()[-1].tolist()
 
 
 def _serve(name: str, path: str) -> None:
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no answer
     engine = ENGINES[name](path)
     for line in sys.stdin:
-        print(json.dumps(_answer(engine, *json.loads(line))), flush=True)
+        print(json.dumps(_answer(engine, *json.loads(line))), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import pytest
 
 from bench import page
+from tests.bench.test_report import RUN
 
 TEXT = "a\n<!-- speed: start -->\nold\n<!-- speed: end -->\nb <!-- memory: start --><!-- memory: end -->\n"
 
@@ -18,10 +19,18 @@ def test_a_page_without_marks_is_left_alone() -> None:
         page.replaced("nothing", "speed", "new")
 
 
-def test_the_page_has_both_marks() -> None:
+def test_the_page_has_every_mark() -> None:
     text = page.PAGE.read_text()
-    for part in ("speed", "memory"):
+    for part in (*page.COMMANDS, "memory"):
         page.replaced(text, part, "")
+
+
+def test_a_run_goes_where_it_belongs_and_aims_beside_their_cpu() -> None:
+    part, text = page.block(RUN)
+    assert part == "speed-full-avx2"
+    assert text.startswith("`make bench-full CPU=avx2`, 2026-11-29, a machine")
+    assert "| aim | bound | found | |" in text
+    assert "aim" not in page.block({**RUN, "part": "speed"})[1]
 
 
 def test_a_memory_run_is_a_list() -> None:

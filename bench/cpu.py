@@ -1,0 +1,54 @@
+"""Which CPU the engines see: the machine's own, or one with AVX2 and nothing wider (avx2_cpu.c)."""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Literal, get_args
+
+from bench import native
+
+CPU = Literal["native", "avx2"]
+CPUS: tuple[CPU, ...] = get_args(CPU)
+SOURCE = Path(__file__).with_name("avx2_cpu.c")
+LLAMA = (
+    Path(sys.prefix) / "llama-avx2"
+)  # llama.cpp chooses its instructions when it is built; `make llama-avx2` does it
+LEVELS = ("avx2", "sse")  # of peak.py, by their first word
+WIDER = re.compile(r"avx-?512|avx_?vnni|amx|avx10", re.IGNORECASE)
+# What glibc's own functions are chosen by: read by the loader, before avx2_cpu.c answers.
+TUNABLES = "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-AVX512ER,-AVX512PF"
+
+
+def check(cpu: CPU) -> None:
+    """Raises RuntimeError where this machine cannot show such a CPU."""
+    flags = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.MULTILINE)
+    if cpu != "native" and (not flags or "cpuid_fault" not in flags[1].split()):
+        raise RuntimeError(
+            "this CPU or kernel cannot trap cpuid (`cpuid_fault` is not among the flags in /proc/cpuinfo): "
+            "run without --cpu avx2, or on an x86-64 machine that has it"
+        )
+
+
+def environment(cpu: CPU, engine: str) -> dict[str, str]:
+    """Of a process in which `engine` shall see that CPU."""
+    variables = dict(os.environ)
+    if cpu == "native":
+        return variables
+    variables["LD_PRELOAD"] = str(native.built(SOURCE))
+    variables["GLIBC_TUNABLES"] = TUNABLES
+    if engine == "llama.cpp":
+        variables["PYTHONPATH"] = os.pathsep.join(filter(None, [str(LLAMA), variables.get("PYTHONPATH", "")]))
+    return variables
+
+
+def missing(cpu: CPU, engine: str) -> str:
+    """Why an engine cannot be had for that CPU; empty when it can."""
+    if cpu == "avx2" and engine == "llama.cpp" and not (LLAMA / "llama_cpp").is_dir():
+        return "not built for AVX2: run `make llama-avx2`"
+    return ""
+
+
+def levels(cpu: CPU, names: list[str]) -> list[str]:
+    """Of the peak loops, those whose instructions that CPU has."""
+    return [name for name in names if cpu == "native" or name.split()[0] in LEVELS]
