@@ -1,5 +1,6 @@
 """Which CPU the engines see: the machine's own, or one with AVX2 and nothing wider (avx2_cpu.c)."""
 
+import math
 import os
 import re
 import sys
@@ -47,6 +48,21 @@ def missing(cpu: CPU, engine: str) -> str:
     if cpu == "avx2" and engine == "llama.cpp" and not (LLAMA / "llama_cpp").is_dir():
         return "not built for AVX2: run `make llama-avx2`"
     return ""
+
+
+def since_avx512() -> float | None:
+    """Seconds since any thread of this process used a 512-bit register, as the kernel saw it.
+
+    It looks when it switches to another thread. Infinite when none ever did; None where the kernel does not tell.
+    """
+    try:
+        told = [status.read_text(encoding="ascii") for status in Path("/proc/self/task").glob("*/arch_status")]
+    except OSError:
+        return None
+    elapsed = [int(found[1]) for text in told if (found := re.search(r"AVX512_elapsed_ms:\s*(-?\d+)", text))]
+    if not elapsed:
+        return None
+    return min((ms / 1000 for ms in elapsed if ms >= 0), default=math.inf)
 
 
 def levels(cpu: CPU, names: list[str]) -> list[str]:

@@ -235,8 +235,13 @@ class OpenVino(_Graph):
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
         }
-        core, model = openvino.Core(), onnx_graph.cached(Path(path), "plain")
-        self._request: Any = core.compile_model(model, "CPU", options).create_infer_request()
+        self._model: Any = openvino.Core().compile_model(onnx_graph.cached(Path(path), "plain"), "CPU", options)
+        self._request = self._model.create_infer_request()
+
+    def uses(self) -> str:
+        """The kinds of kernels that it chose."""
+        nodes = self._model.get_runtime_model().get_ordered_ops()
+        return " ".join(sorted({str(node.get_rt_info()["primitiveType"].astype(str)) for node in nodes}))
 
     def _vectors_of(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         vectors: NDArray[np.float32] = self._request.infer([ids], share_inputs=True)[0]

@@ -14,7 +14,7 @@ from typing import Any
 from bench import cases, cpu, engines, peak
 from bench.cases import Case, Model
 from bench.engines import BANKML, ONE_THREAD, UnsuitableError
-from bench.worker import Turn, Worker
+from bench.worker import EngineError, Turn, Worker
 
 LEAST_COSINE = {  # of a peer's vector to ours
     engines.LLAMA: 0.99,
@@ -96,12 +96,27 @@ class Rounds:
 
 
 def measured(party: Party, case: Case, seen: cpu.CPU) -> dict[str, Any]:
-    """The figures of a case. Raises AssertionError when a peer's vector is not bankml's."""
+    """The figures of a case. A peer whose process ends is missing from then on, and the case begins anew.
+
+    Raises AssertionError when a peer's vector is not bankml's, RuntimeError when bankml ends or an engine uses a wider
+    CPU than it shall see.
+    """
+    while True:
+        try:
+            return _measured(party, case, seen)
+        except EngineError as error:
+            if error.engine not in case.model.peers:
+                raise
+            party.missing[error.engine] = str(error)
+
+
+def _measured(party: Party, case: Case, seen: cpu.CPU) -> dict[str, Any]:
     texts = case.texts(case.model)
     missing = {**party.missing, **dict(case.left_out)}
     workers = {name: worker for name, worker in party.workers.items() if name not in missing}
     if not case.one_thread:
         workers.pop(ONE_THREAD, None)
+    begun = time.monotonic()
     settings = {}
     for name, worker in list(workers.items()):
         try:
@@ -112,10 +127,20 @@ def measured(party: Party, case: Case, seen: cpu.CPU) -> dict[str, Any]:
     rounds = Rounds(workers, _repeats(workers[BANKML], sum(map(len, texts))), kinds(seen))
     while not rounds.enough:
         rounds.round()
+    if seen != "native":
+        _check_narrow(workers, time.monotonic() - begun)
     cosines = {name: cosine(workers, name) for name in workers if name in LEAST_COSINE}
     for name, found in cosines.items():  # all did the same work
         assert found > LEAST_COSINE[name], f"{case}: {name} has the cosine {found:.4f}, {LEAST_COSINE[name]} is allowed"
     return figures(case, texts, rounds) | {"settings": settings, "missing": missing, "cosines": cosines}
+
+
+def _check_narrow(workers: dict[str, Worker], seconds: float) -> None:
+    """That the kernel saw none use a 512-bit register in so many seconds."""
+    for name, worker in workers.items():
+        since = worker.since_avx512()
+        if since is not None and since < seconds:
+            raise RuntimeError(f"{name} shall see a CPU with AVX2 alone and used a 512-bit register {since:.1f} s ago")
 
 
 def kinds(seen: cpu.CPU) -> dict[str, list[str]]:

@@ -1,9 +1,11 @@
 """An engine in a process of its own: JSON lines in, JSON lines out; nothing but the engine lies in its memory."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -22,8 +24,20 @@ class Turn:
     resident: Resident
 
 
+class EngineError(RuntimeError):
+    """The process of `engine` ended before it answered."""
+
+    def __init__(self, engine: str, status: int) -> None:
+        if status < 0:
+            words = f"was ended by signal {-status} ({signal.strsignal(-status)})"
+        else:
+            words = f"ended with exit status {status}; its words stand above"
+        super().__init__(f"{engine} {words}")
+        self.engine = engine
+
+
 class Worker:
-    """The process, seen from the one that measures. Raises RuntimeError with its words when it fails."""
+    """The process, seen from the one that measures. Raises EngineError when it ends."""
 
     def __init__(self, engine: str, path: str, seen: cpu.CPU = "native") -> None:
         command, environment = [sys.executable, "-m", "bench.worker", engine, path], cpu.environment(seen, engine)
@@ -48,13 +62,19 @@ class Worker:
         answer = self._ask("turn", repeats)
         return Turn(answer["seconds"], answer["cpu"], Resident(**answer["resident"]))
 
+    def since_avx512(self) -> float | None:
+        """As in cpu.py, of the engine's process."""
+        answer = self._ask("since_avx512", None)
+        return None if answer is None else float(answer)
+
     def last_vector(self) -> list[float]:
         """The unit vector of the last text of the last run."""
         return list(self._ask("last_vector", None))
 
     def close(self) -> None:
         """Ends the process."""
-        self._process.communicate()
+        with suppress(BrokenPipeError):
+            self._process.communicate()
 
     def __enter__(self) -> Self:
         return self
@@ -67,11 +87,12 @@ class Worker:
     def _ask(self, order: str, argument: Any) -> Any:
         assert self._process.stdin
         assert self._process.stdout
-        self._process.stdin.write(json.dumps([order, argument]) + "\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # it ended; so no answer will come
+            self._process.stdin.write(json.dumps([order, argument]) + "\n")
+            self._process.stdin.flush()
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"{self.engine} ended with exit status {self._process.wait()}; its words stand above")
+            raise EngineError(self.engine, self._process.wait())
         return json.loads(answer)
 
 
@@ -96,6 +117,8 @@ def _answer(engine: Engine, order: str, argument: Any) -> Any:
         return engine.uses()
     if order == "prepare":
         return _prepare(engine, argument)
+    if order == "since_avx512":
+        return cpu.since_avx512()
     if order == "turn":
         return _turn(engine, argument)
     return engine.vectors()[-1].tolist()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,25 @@ def test_a_real_fault_still_ends_the_process() -> None:
 def test_bankml_takes_avx2(tmp_path: Path) -> None:
     with Worker("bankml", str(seeded.tiny(tmp_path / "tiny.gguf")), "avx2") as worker:
         assert worker.uses() == "avx2"
+
+
+@pytest.mark.skipif("avx512f" not in Path("/proc/cpuinfo").read_text(), reason="needs a CPU with AVX-512")
+@pytest.mark.skipif(cpu.since_avx512() is None, reason="the kernel does not tell")
+@pytest.mark.parametrize("engine", ["bankml", "ONNX Runtime f32"])
+def test_the_kernel_sees_whether_wide_registers_are_used(minilm: Path, engine: str) -> None:
+    if engine != "bankml":
+        pytest.importorskip("onnxruntime")
+    since: dict[cpu.CPU, float | None] = {}
+    for seen in cpu.CPUS:
+        with Worker(engine, str(minilm), seen) as worker:
+            worker.prepare([[101, *range(2000, 2100), 102]])
+            begun = time.monotonic()
+            for _ in range(5):
+                worker.turn(2)
+            since[seen] = worker.since_avx512()
+            took = time.monotonic() - begun
+            assert since[seen] is not None
+            assert (since[seen] < took) == (seen == "native")
 
 
 @pytest.mark.parametrize("words", ["AVX512 = 1 | FMA = 1", "avx512vnni", "avxvnni", "AVX_VNNI = 1", "AMX_INT8 = 1"])

@@ -10,7 +10,7 @@ from bench import cases, engines, rounds
 from bench.cases import Case, Model
 from bench.resident import Resident
 from bench.rounds import Party, Rounds
-from bench.worker import Turn, Worker
+from bench.worker import EngineError, Turn, Worker
 from oracle import seeded
 
 TURN = Turn([1.0, 3.0, 2.0], 4.5, Resident(10, 20, 40))
@@ -37,12 +37,13 @@ def test_rounds_end(count: int, seconds: float, enough: bool) -> None:
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Model:
     path = seeded.tiny(tmp_path_factory.mktemp("rounds") / "tiny.gguf")
-    return Model("tiny", lambda: path, 2, 3, (4, 40))
+    return Model("tiny", lambda: path, 2, 3, (4, 40), peers=(engines.LLAMA, engines.ORT, engines.OPENVINO))
 
 
 @pytest.fixture
 def party(tiny: Model) -> Iterator[Party]:
     with Worker("bankml", str(tiny.path())) as ours, Worker("bankml", str(tiny.path())) as other:
+        other.engine = "llama.cpp"
         yield Party({"bankml": ours, "llama.cpp": other}, {"OpenVINO f32": "not installed"})
 
 
@@ -74,6 +75,37 @@ def test_a_peer_whose_vector_is_another_fails_the_case(
     monkeypatch.setitem(rounds.LEAST_COSINE, "llama.cpp", 1.1)
     with pytest.raises(AssertionError, match=r"tiny 1 x 5: llama.cpp has the cosine 1.0000, 1.1 is allowed"):
         rounds.measured(party, Case(tiny, "1 x 5", partial(cases._even, 5, 1)), "native")
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_peer_that_ends_is_missing_from_then_on(party: Party, tiny: Model) -> None:
+    party.workers["llama.cpp"]._process.kill()
+    found = rounds.measured(party, Case(tiny, "1 x 5", partial(cases._even, 5, 1)), "native")
+    assert found["missing"]["llama.cpp"] == "llama.cpp was ended by signal 9 (Killed)"
+    assert party.missing["llama.cpp"] == found["missing"]["llama.cpp"]
+    assert set(found["seconds"]) == {"bankml"}
+
+
+@pytest.mark.usefixtures("quick")
+def test_bankml_that_ends_is_an_error(party: Party, tiny: Model) -> None:
+    party.workers["bankml"]._process.kill()
+    with pytest.raises(EngineError, match="bankml was ended by signal 9"):
+        rounds.measured(party, Case(tiny, "1 x 5", partial(cases._even, 5, 1)), "native")
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("since", [0.0, None, 1e9])
+def test_a_wide_register_in_a_run_without_is_an_error(
+    party: Party, tiny: Model, since: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Worker, "since_avx512", lambda self: since)
+    case = Case(tiny, "1 x 5", partial(cases._even, 5, 1))
+    rounds.measured(party, case, "native")
+    if since == 0.0:
+        with pytest.raises(RuntimeError, match="bankml shall see a CPU with AVX2 alone and used a 512-bit register"):
+            rounds.measured(party, case, "avx2")
+    else:
+        rounds.measured(party, case, "avx2")
 
 
 @pytest.mark.usefixtures("quick")
