@@ -9,6 +9,7 @@ from typing import Any
 from bench import aims, memory, report
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+PLOTS = PAGE.parent / "plots"  # where plot.py draws
 
 
 COMMANDS = {
@@ -24,10 +25,22 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
     if "cases" in run:
         part = run["part"]
         about = [f"`{COMMANDS[part]}`, {report.summary(run)}", report.table(run)]
-        return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else [])])
+        return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else []), *_pictures(part)])
     load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     head = f"`python -m bench.memory`, {run['datetime'][:10]}, {run['machine']}; load {load:.1f} after; {versions}."
     return "memory", "\n".join([f"{head}\n", *(f"- {line}" for line in memory.lines(run["figures"]))])
+
+
+def _pictures(part: str) -> list[str]:
+    """Links to what plot.py drew of that kind of run; the longest kind that a file's name begins with is its own."""
+    kinds = {
+        file: [kind for kind in COMMANDS if f"{file.stem}-".startswith(f"{kind}-")] for file in PLOTS.glob("*.svg")
+    }
+    return [
+        f"![{file.stem}](plots/{file.name})"
+        for file in sorted(kinds, key=lambda file: file.stem)
+        if max(kinds[file], key=len, default="") == part
+    ]
 
 
 def replaced(text: str, part: str, content: str) -> str:
