@@ -102,6 +102,13 @@ def _minilm_q8_0() -> Path:
     return path
 
 
+def _e5_small_q8_0() -> Path:
+    from bench import requantised
+
+    path = cache.folder() / "multilingual-e5-small-q8_0.gguf"
+    return path if path.is_file() else requantised.write(E5_SMALL.path(), path)
+
+
 def _even(length: int, count: int, model: Model) -> list[list[int]]:
     """`count` texts of `length` tokens."""
     return model.texts([length] * count)
@@ -123,9 +130,10 @@ MINILM_Q8_0 = Model("all-minilm-l6-v2 Q8_0", _minilm_q8_0, 101, 102, (1000, 30_0
 E5_SMALL = Model(
     "multilingual-e5-small Q4_0", _builtin("multilingual-e5-small"), 0, 2, XLMR, prefix="query: ", peers=PEERS
 )
+E5_SMALL_Q8_0 = Model("multilingual-e5-small Q8_0", _e5_small_q8_0, 0, 2, XLMR, prefix="query: ")
 BGE_M3 = Model("bge-m3 shape F16", partial(_bge_m3_shape, "F16"), 0, 2, XLMR, positions=8192)
 BGE_M3_Q8_0 = Model("bge-m3 shape Q8_0", partial(_bge_m3_shape, "Q8_0"), 0, 2, XLMR, positions=8192)
-MODELS = (MINILM, MINILM_Q8_0, E5_SMALL, BGE_M3, BGE_M3_Q8_0)
+MODELS = (MINILM, MINILM_Q8_0, E5_SMALL, E5_SMALL_Q8_0, BGE_M3, BGE_M3_Q8_0)
 
 SHORT, LENGTHS = "1 x 15", (2, 15, 32, 128, 512)
 LONG = (2048, 8192)
