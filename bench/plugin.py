@@ -19,15 +19,9 @@ class Run:
     cpu: CPU
     there: int = 0  # how many of those chosen
 
-    @pytest.fixture(scope="session")
-    def results(self) -> Results:
-        """Where figures are kept."""
-        return self.kept
-
-    @pytest.fixture(scope="session")
-    def seen(self) -> CPU:
-        """The CPU that the engines see."""
-        return self.cpu
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Lets tests find it."""
+        config.stash[RUN] = self
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """One test for each case, and one for each model's start."""
@@ -52,6 +46,9 @@ class Run:
         for model in dict.fromkeys(_model(item) for item in items):
             model.path()  # downloads and conversions before any clock runs
         config.hook.pytest_deselected(items=there)
+
+
+RUN = pytest.StashKey[Run]()
 
 
 def _model(item: pytest.Item) -> Model:
