@@ -81,13 +81,22 @@ def of_the_peak(model: Model, case: str) -> Figure:
 
 
 def beside(above: tuple[Model, str], below: tuple[Model, str]) -> Figure:
-    """bankml's tokens per second in one case, beside those in another."""
+    """bankml's tokens per second in one case, beside those in another.
 
-    def speed(run: Run, model: Model, case: str) -> float | None:
-        found = run["cases"].get(f"{model.name} {case}")
-        return None if not found else float(found["tokens"] / found["seconds"][BANKML])
+    The two were measured minutes apart: each counts in units of the f32 loop's speed in its own rounds.
+    """
 
-    return lambda run: _over(speed(run, *above), speed(run, *below))
+    def figure(run: Run) -> float | None:
+        cases = [run["cases"].get(f"{model.name} {name}") for model, name in (above, below)]
+        return None if None in cases else relative(*cases)
+
+    return figure
+
+
+def relative(above: dict[str, Any], below: dict[str, Any]) -> float:
+    """As `beside`, of two cases' figures."""
+    speeds = [case["tokens"] / case["seconds"][BANKML] / (case["peaks"].get("f32") or 1.0) for case in (above, below)]
+    return float(speeds[0] / speeds[1])
 
 
 def resident(model: Model, case: str) -> Figure:

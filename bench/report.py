@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import aims
+from bench import aims, cases
 from bench.engines import BANKML, PEERS
 
 SAME = 0.9995  # cosines below are told
@@ -39,6 +39,7 @@ def summary(run: dict[str, Any]) -> str:
         f"{run['datetime'][:10]}, {key['machine']}; load {load}; engine {key['sources'] or 'not in git'}; {versions}.",
         f"{CPUS.get(run['part'].rpartition('-')[2], '')}One and all threads, {_rates(info)}.",
         *_scaling(run),
+        *_mixed(run),
     ]
     return "\n\n".join([*lines, "\n".join(map(_settings, run["cases"].values()))])
 
@@ -50,6 +51,14 @@ def _scaling(run: dict[str, Any]) -> list[str]:
         f"the f32 loop {peak:.2f} times; {100 * own / peak:.0f} % of it."
         for case, (own, peak) in found
     ]
+
+
+def _mixed(run: dict[str, Any]) -> list[str]:
+    """A mixed corpus beside as many tokens in texts of one length."""
+    models = dict.fromkeys(case["model"] for case in run["cases"].values())
+    pairs = {m: [run["cases"].get(f"{m} {name}") for name in (cases.MIXED, cases.EQUAL)] for m in models}
+    found = [f"{model} {aims.relative(*pair):.2f}" for model, pair in pairs.items() if None not in pair]
+    return [f"bankml's tokens/s of a mixed corpus ÷ those of equal lengths: {', '.join(found)}."] if found else []
 
 
 def _rates(info: dict[str, Any]) -> str:

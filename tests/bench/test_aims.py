@@ -75,4 +75,7 @@ def test_a_mixed_corpus_is_compared_by_tokens() -> None:
     slow = {**RUN, "cases": {**RUN["cases"], "bge-m3 shape F16 mixed": case(4000, ours=9.0)}}
     figure = aims.beside((BGE_M3, "mixed"), (BGE_M3, "equal lengths"))
     assert figure(slow) == pytest.approx((4000 / 9) / (4100 / 8))
+    clock = {**slow["cases"]["bge-m3 shape F16 mixed"], "peaks": {"f32": 100e9}}  # half of the others' clock
+    slow["cases"]["bge-m3 shape F16 mixed"] = clock
+    assert figure(slow) == pytest.approx(2 * (4000 / 9) / (4100 / 8))
     assert aims.resident(BGE_M3_Q8_0, "1 x 2")(RUN) is None

@@ -82,5 +82,13 @@ def test_the_size_of_a_corpus_is_told() -> None:
     assert report._own({**CASE, "case": "mixed", "texts": 22})[1] == "mixed: 22 texts, 512 tokens"
 
 
+def test_a_mixed_corpus_is_told_beside_equal_lengths() -> None:
+    mixed = {**CASE, "case": "mixed", "tokens": 4000, "seconds": {**CASE["seconds"], "bankml": 10.0}}
+    equal = {**mixed, "case": "equal lengths", "seconds": {**CASE["seconds"], "bankml": 8.0}}
+    words = report.summary({**RUN, "cases": {"m mixed": mixed, "m equal lengths": equal}})
+    assert "bankml's tokens/s of a mixed corpus ÷ those of equal lengths: m 0.80." in words
+    assert "mixed corpus" not in report.summary({**RUN, "cases": {"m mixed": mixed}})
+
+
 def test_a_machine_without_a_peak_has_no_fraction() -> None:
     assert report._own({**CASE, "peaks": {}})[3] == "-"
