@@ -1,10 +1,11 @@
 // A process that preloads this library (LD_PRELOAD) is told of a CPU with AVX2 and FMA and nothing wider: `cpuid` traps
 // (arch_prctl ARCH_SET_CPUID), and the answer is the machine's own without AVX-512, AVX10, AMX, AVX-VNNI and the other
-// VEX forms of AVX-512's instructions. Every engine that asks the CPU then chooses what it would choose on such a machine.
+// VEX forms of AVX-512's instructions. Every engine that asks the CPU then chooses what it would choose on such a
+// machine.
 //
-// The trap is a setting of the thread: clone and fork pass it on, exec drops it and LD_PRELOAD sets it again. The loader
-// asks the CPU before any library runs; GLIBC_TUNABLES (cpu.py) tells glibc's own functions the same. A library that
-// replaces the SIGSEGV handler for good would end the process at its next cpuid: that is seen, not a wrong figure.
+// The trap is a setting of the thread: clone and fork pass it on, exec drops it and LD_PRELOAD sets it again. The
+// loader asks the CPU before any library runs; GLIBC_TUNABLES (cpu.py) tells glibc's own functions the same. A library
+// that replaces the SIGSEGV handler for good would end the process at its next cpuid: that is seen, not a wrong figure.
 
 #define _GNU_SOURCE
 #include <asm/prctl.h>
