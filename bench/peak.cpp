@@ -54,12 +54,12 @@ void avx512(int64_t turns) {
 #define BANKML_MUL(i) "mulps %%xmm12, %%xmm" #i "\n\t"
 #define BANKML_ADD(i) "addps %%xmm13, %%xmm" #i "\n\t"
 #define BANKML_SSE_ZERO(i) "xorps %%xmm" #i ", %%xmm" #i "\n\t"
-#define BANKML_SSE                                                                                                 \
-  BANKML_MUL(0)                                                                                                    \
-  BANKML_ADD(6)                                                                                                    \
-  BANKML_MUL(1)                                                                                                    \
-  BANKML_ADD(7) BANKML_MUL(2) BANKML_ADD(8) BANKML_MUL(3) BANKML_ADD(9) BANKML_MUL(4) BANKML_ADD(10) BANKML_MUL(5) \
-      BANKML_ADD(11)
+#define BANKML_SSE \
+  BANKML_MUL(0)    \
+  BANKML_ADD(6)    \
+  BANKML_MUL(1)    \
+  BANKML_ADD(7)    \
+  BANKML_MUL(2) BANKML_ADD(8) BANKML_MUL(3) BANKML_ADD(9) BANKML_MUL(4) BANKML_ADD(10) BANKML_MUL(5) BANKML_ADD(11)
 
 void sse(int64_t turns) {
   __asm__ volatile(BANKML_TWELVE(BANKML_SSE_ZERO) "movss %[factor], %%xmm12\n\tshufps $0, %%xmm12, %%xmm12\n\t"
