@@ -114,9 +114,10 @@ $(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench $(VENV)/.bench-full:
 
 # llama.cpp chooses its instructions when it is built: one more of the same version, in a folder of its own (bench/cpu.py).
 AVX2_ONLY := -DGGML_NATIVE=OFF -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON
-$(VENV)/.llama-avx2: $(VENV)/.bench
+$(VENV)/.llama-avx2: | $(VENV)/.bench
 	@echo "building llama.cpp for AVX2 alone, once: this takes some ten minutes"
-	CMAKE_ARGS="$(AVX2_ONLY)" $(PIP) install -q --no-deps --no-cache-dir --no-binary llama-cpp-python --upgrade --target $(VENV)/llama-avx2 \
+	rm -rf $(VENV)/llama-avx2
+	CMAKE_ARGS="$(AVX2_ONLY)" $(PIP) install -q --no-deps --no-cache-dir --no-binary llama-cpp-python --target $(VENV)/llama-avx2 \
 	  $$(printf '%s\n' $(call extra,oracle) | grep llama-cpp-python)
 	@touch $@
 

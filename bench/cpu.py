@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from bench import native
+from oracle import report
 
 CPU = Literal["native", "avx2"]
 CPUS: tuple[CPU, ...] = get_args(CPU)
@@ -45,9 +46,14 @@ def environment(cpu: CPU, engine: str) -> dict[str, str]:
 
 def missing(cpu: CPU, engine: str) -> str:
     """Why an engine cannot be had for that CPU; empty when it can."""
-    if cpu == "avx2" and engine == "llama.cpp" and not (LLAMA / "llama_cpp").is_dir():
+    if cpu == "native" or engine != "llama.cpp":
+        return ""
+    built = [folder.name.split("-")[1].removesuffix(".dist") for folder in LLAMA.glob("llama_cpp_python-*.dist-info")]
+    if not built:
         return "not built for AVX2: run `make llama-avx2`"
-    return ""
+    wanted = report.versions().get("llama-cpp-python")
+    another = f"built for AVX2 is {built[0]}, not {wanted}: remove {LLAMA.parent}/.llama-avx2"
+    return "" if built == [wanted] else f"{another} and run `make llama-avx2`"
 
 
 def since_avx512() -> float | None:

@@ -101,6 +101,20 @@ def test_words_of_wider_instructions_are_known(words: str) -> None:
     assert not cpu.WIDER.search("CPU : SSE3 = 1 | AVX = 1 | AVX2 = 1 | F16C = 1 | FMA = 1 | BMI2 = 1")
 
 
+def test_a_llama_cpp_of_another_version_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "LLAMA", tmp_path / "llama-avx2")
+    monkeypatch.setattr(cpu.report, "versions", lambda: {"llama-cpp-python": "0.3.36"})
+    assert "run `make llama-avx2`" in cpu.missing("avx2", "llama.cpp")
+    (tmp_path / "llama-avx2" / "llama_cpp_python-0.3.35.dist-info").mkdir(parents=True)
+    assert "is 0.3.35, not 0.3.36" in cpu.missing("avx2", "llama.cpp")
+    (tmp_path / "llama-avx2" / "llama_cpp_python-0.3.35.dist-info").rename(
+        tmp_path / "llama-avx2" / "llama_cpp_python-0.3.36.dist-info"
+    )
+    assert cpu.missing("avx2", "llama.cpp") == ""
+    assert cpu.missing("native", "llama.cpp") == ""
+    assert cpu.missing("avx2", "bankml") == ""
+
+
 def test_peaks_are_those_of_the_cpu_that_is_seen() -> None:
     names = ["avx512", "avx2", "sse", "avxvnni vpdpbusd", "avx2 vpmaddubsw"]
     assert cpu.levels("native", names) == names
