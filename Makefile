@@ -5,11 +5,14 @@ PYTHON ?= python3
 PORT ?= 18093
 MODEL ?=
 VENV ?= .venv
+CPU ?= native
+RUNS ?= $(wildcard bench/results/speed-*.json)
+LLAMA := $(if $(filter avx2,$(CPU)),$(VENV)/.llama-avx2)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 CXX_SOURCES := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/*/*.inc)
-CXX_FORMATTED := $(wildcard csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp tests/instructions/*.cpp bench/profile.cpp bench/stages.*)
+CXX_FORMATTED := $(wildcard bench/*.c bench/*.cpp bench/*.h csrc/*.cpp csrc/*.h csrc/*/*.cpp csrc/*/*.h csrc/kernels/*.inc tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp tests/instructions/*.cpp)
 CXX_TESTS := $(wildcard tests/cpp/*.cpp tests/cpp/*.h tests/fuzz/*.cpp tests/instructions/*.cpp)
 FUZZERS := $(patsubst tests/fuzz/fuzz_%.cpp,%,$(wildcard tests/fuzz/fuzz_*.cpp))
 replay = for name in $(FUZZERS); do $(1)/replay_fuzz_$$name tests/fuzz/corpus/$$name/* || exit 1; done
@@ -18,7 +21,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench profile instructions instructions-baseline check format fuzz clean bench-tokenizers
+.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers llama-avx2 plots profile instructions instructions-baseline check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -35,8 +38,19 @@ test-cpp: build/cpp/.built
 oracle: $(VENV)/.built $(VENV)/.test $(VENV)/.oracle
 	$(BIN)/python -m oracle
 
-bench: $(VENV)/.built $(VENV)/.bench
-	$(BIN)/python -m bench
+# CPU=avx2: every engine sees a CPU with AVX2 and nothing wider.
+bench: $(VENV)/.built $(VENV)/.bench $(LLAMA)
+	$(BIN)/python -m bench --cpu $(CPU)
+
+# Hours. A run that was cut short goes on: nohup make bench-full &
+bench-full: $(VENV)/.built $(VENV)/.bench $(VENV)/.bench-full $(LLAMA)
+	$(BIN)/python -m bench --full --cpu $(CPU)
+
+llama-avx2: $(VENV)/.llama-avx2
+
+# RUNS: the JSON files that are drawn.
+plots: $(VENV)/.built $(VENV)/.bench
+	$(BIN)/python -m bench.plot $(RUNS)
 
 # Where the time goes, by stage; ARGUMENTS=--bge for bge-m3's shape too, ARGUMENTS=--help for the rest.
 profile: $(VENV)/.built build/profile/.built
@@ -107,8 +121,19 @@ $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES)
 	PATH="$(abspath $(BIN)):$$PATH" $(PIP) install -q --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench: $(VENV)/.%: $(VENV)/.built pyproject.toml
-	$(PIP) install -q $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$*"])')
+extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"])')
+
+$(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench $(VENV)/.bench-full: $(VENV)/.%: $(VENV)/.built pyproject.toml
+	$(PIP) install -q $(call extra,$*)
+	@touch $@
+
+# llama.cpp chooses its instructions when it is built: one more of the same version, in a folder of its own (bench/cpu.py).
+AVX2_ONLY := -DGGML_NATIVE=OFF -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON
+$(VENV)/.llama-avx2: | $(VENV)/.bench
+	@echo "building llama.cpp for AVX2 alone, once: this takes some ten minutes"
+	rm -rf $(VENV)/llama-avx2
+	CMAKE_ARGS="$(AVX2_ONLY)" $(PIP) install -q --no-deps --no-cache-dir --no-binary llama-cpp-python --target $(VENV)/llama-avx2 \
+	  $$(printf '%s\n' $(call extra,oracle) | grep llama-cpp-python)
 	@touch $@
 
 build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)

@@ -1,7 +1,10 @@
-"""`python -m bench [-k EXPRESSION]`: runs every case (or those that match), keeps the JSON and prints the table."""
+"""`python -m bench [--full] [--cpu avx2] [-k EXPRESSION]`: runs the cases, keeps the JSON and prints the tables.
 
-import datetime
-import json
+Figures are kept after every case. `--full`, which takes hours, goes on where the newest run of the same machine,
+versions and sources was cut short; `--fresh` begins a new one, `--resume` goes on with a quick one.
+"""
+
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -9,31 +12,53 @@ from pathlib import Path
 
 import pytest
 
-from bench import report
-from bench.cases import CASES
+from bench import aims, cpu, report
+from bench import rounds as speed
+from bench.plugin import Run
+from bench.results import Results, part
 
 HERE = Path(__file__).parent
 BUSY = 1.0  # other work on the machine, in CPUs, above which no figure means anything
 
 
 def main(arguments: Sequence[str]) -> int:
-    """pytest's exit status."""
-    load = os.getloadavg()[0]
-    if load > BUSY:
+    """pytest's exit status; 1 with a sentence when this machine cannot do it."""
+    options, rest = _parser().parse_known_args(arguments)
+    try:
+        cpu.check(options.cpu)
+    except RuntimeError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    if (load := os.getloadavg()[0]) > BUSY:
         print(f"bench: the machine is busy (load {load:.1f}): these figures will be too low", file=sys.stderr)
-    for model in dict.fromkeys(case.model for case in CASES):
-        model.path()  # downloads and conversions before the clock runs
-    results = HERE / "results"
-    results.mkdir(exist_ok=True)
-    file = results / f"speed-{datetime.datetime.now():%Y%m%d-%H%M%S}.json"
-    options = ["--benchmark-only", "--benchmark-quiet", "-o", "timeout=0", f"--benchmark-json={file}"]
-    status = pytest.main(["-p", "no:cacheprovider", str(HERE), *options, *arguments])
-    if file.is_file() and file.stat().st_size:
-        run = json.loads(file.read_text(encoding="utf-8"))
-        run["machine_info"]["load_before"] = load
-        file.write_text(json.dumps(run, indent=1), encoding="utf-8")
-        print(f"\n{report.summary(run)}\n\n{report.table(run)}\n\n{file}")
+    kind = part(options.full, options.cpu)
+    goes_on = (options.full or options.resume) and not options.fresh
+    if goes_on and (earlier := Results.latest(kind)):
+        run = Run(earlier, options.full, options.cpu)
+        status = _tests(run, rest)
+        if status != pytest.ExitCode.NO_TESTS_COLLECTED or not run.there:
+            return status
+        print("bench: nothing is lacking there: beginning a new run", flush=True)
+    return _tests(Run(Results.new(kind), options.full, options.cpu), rest)
+
+
+def _tests(run: Run, rest: Sequence[str]) -> int:
+    kept = run.kept
+    kept.run["machine_info"] |= speed.machine(run.cpu)
+    options = ["-s", "-p", "no:cacheprovider", "-o", "timeout=0", str(HERE / "test_speed.py"), *rest]
+    status = pytest.main(options, plugins=[run])
+    if status != pytest.ExitCode.NO_TESTS_COLLECTED and kept.file.is_file():
+        print(f"\n{report.summary(kept.run)}\n\n{report.table(kept.run)}\n\n{aims.table(kept.run)}\n\n{kept.file}")
     return int(status)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__, epilog="Other options are pytest's.")
+    parser.add_argument("--full", action="store_true", help="every length, model and batch: hours")
+    parser.add_argument("--cpu", choices=cpu.CPUS, default="native", help="the CPU that the engines see")
+    parser.add_argument("--resume", action="store_true", help="go on with the newest run (as --full does)")
+    parser.add_argument("--fresh", action="store_true", help="begin a new run")
+    return parser
 
 
 if __name__ == "__main__":

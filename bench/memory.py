@@ -11,7 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,14 @@ STARTS = 5  # processes whose start-up is measured; the median counts
 PROMISED = {"resident": 0.75e9, "first_vector": 1.0, "import": 0.2}  # bytes, seconds
 
 
-def measure(path: Path, texts: Sequence[str], max_tokens: int) -> dict[str, Any]:
+def measure(
+    path: Path, texts: Sequence[str], max_tokens: int, environment: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Figures of a fresh process; `max_tokens` 0 means whole texts."""
     command = [sys.executable, "-m", "bench.footprint", str(path), str(max_tokens)]
-    done = subprocess.run(command, input=json.dumps(texts), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, input=json.dumps(texts), stdout=subprocess.PIPE, text=True, check=True, env=environment
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -1,12 +1,14 @@
-"""The `bert` graph of a GGUF file as an ONNX model, in f32 or dynamic int8, with ONNX Runtime's own fused operators.
+"""The `bert` graph of a GGUF file as an ONNX model. Its weights lie beside it in one file that engines map.
 
-Its weights lie beside it in one file that ONNX Runtime maps. No other framework takes part.
+Three kinds: "f32" and dynamic "int8" with ONNX Runtime's own fused operators, and "plain", f32 in ONNX's own operators
+alone, for engines that do not know those. No other framework takes part.
 """
 
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,37 +19,38 @@ from bankml.models.digest import sha256
 from oracle import cache
 from oracle.reference import POOLINGS
 
+Kind = Literal["f32", "int8", "plain"]
 CONTRIB = "com.microsoft"
 OPSET = 17
 WEIGHTS = "weights.bin"
 SMALL = 4096  # bytes
 
 
-def cached(path: Path, int8: bool) -> Path:
+def cached(path: Path, kind: Kind) -> Path:
     """The ONNX model of a GGUF file, made once and kept beside what the oracle keeps."""
-    recipe = f"{sha256(path)[:16]}-{'int8' if int8 else 'f32'}"
+    recipe = f"{sha256(path)[:16]}-{kind}"
     folder = cache.folder() / "onnx" / recipe
     with atomic.lock(cache.folder() / f".onnx-{recipe}.lock"):
         if not folder.is_dir():
             with TemporaryDirectory(dir=cache.folder()) as staging:
-                write(path, Path(staging) / recipe, int8)
+                write(path, Path(staging) / recipe, kind)
                 folder.parent.mkdir(exist_ok=True)
                 (Path(staging) / recipe).replace(folder)
     return folder / "model.onnx"
 
 
-def write(path: Path, folder: Path, int8: bool) -> Path:
+def write(path: Path, folder: Path, kind: Kind) -> Path:
     """Writes `model.onnx` and its weights into `folder`, and returns the model's path.
 
     Its input `ids` is int64 (texts, tokens), texts of equal length; its output `vectors` f32 (texts, hidden), pooled,
-    not normalised. `int8`: weights per output channel, activations per tensor and call, as ONNX Runtime's
+    not normalised. "int8": weights per output channel, activations per tensor and call, as ONNX Runtime's
     quantize_dynamic does it.
     """
     from gguf import GGUFReader
 
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / WEIGHTS, "wb") as weights:
-        graph = _Graph(GGUFReader(path), weights, int8)
+        graph = _Graph(GGUFReader(path), weights, kind)
         graph.build()
     target = folder / "model.onnx"
     save_model(graph.model(), target)
@@ -57,13 +60,13 @@ def write(path: Path, folder: Path, int8: bool) -> Path:
 class _Graph:
     """Nodes and initializers, in the order they were added. Names of values are those of what made them."""
 
-    def __init__(self, reader: Any, weights: Any, int8: bool) -> None:
+    def __init__(self, reader: Any, weights: Any, kind: Kind) -> None:
         self._tensors = {tensor.name: tensor for tensor in reader.tensors}
         field = lambda key: reader.fields[f"bert.{key}"].contents()  # noqa: E731
         self._layers, self._heads = int(field("block_count")), int(field("attention.head_count"))
         self._hidden, self._epsilon = int(field("embedding_length")), float(field("attention.layer_norm_epsilon"))
         self._pooling = POOLINGS[int(field("pooling_type"))]
-        self._file, self._int8 = weights, int8
+        self._file, self._kind = weights, kind
         self._nodes: list[Any] = []
         self._initializers: list[Any] = []
 
@@ -72,8 +75,8 @@ class _Graph:
         ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["texts", "tokens"])
         vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", self._hidden])
         graph = helper.make_graph(self._nodes, "bert", [ids], [vectors], self._initializers)
-        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+        opsets = [("", OPSET), *([] if self._kind == "plain" else [(CONTRIB, 1)])]
+        return helper.make_model(graph, opset_imports=list(starmap(helper.make_opsetid, opsets)), ir_version=9)
 
     def build(self) -> None:
         """The whole graph; activations are (texts · tokens, hidden) outside attention."""
@@ -99,10 +102,9 @@ class _Graph:
         qkv = self._node("Reshape", [qkv, self._wide()])
         q, k, v = (f"{name}.{part}" for part in "qkv")
         self._nodes.append(helper.make_node("Split", [qkv], [q, k, v], axis=2))
-        attended = self._node("MultiHeadAttention", [q, k, v], domain=CONTRIB, num_heads=self._heads)
-        attended = self._node("Reshape", [attended, "flat"])
+        attended = self._node("Reshape", [self._attended(q, k, v), "flat"])
         y = self._residual_norm(self._linear(attended, f"{name}.attn_output"), x, f"{name}.attn_output_norm")
-        up = self._node("Gelu", [self._linear(y, f"{name}.ffn_up")], domain=CONTRIB)
+        up = self._gelu(self._linear(y, f"{name}.ffn_up"))
         return self._residual_norm(self._linear(up, f"{name}.ffn_down"), y, f"{name}.layer_output_norm")
 
     def _pool(self, states: str) -> None:
@@ -118,7 +120,7 @@ class _Graph:
     def _product(self, x: str, name: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
         """x Wᵀ + b; the weight is (outputs, inputs)."""
         b = self._constant(f"{name}.bias", bias)
-        if not self._int8:
+        if self._kind != "int8":
             return self._node("Gemm", [x, self._constant(f"{name}.weight", weight), b], transB=1)
         scale = np.abs(weight).max(axis=1) / 127  # per output
         values = np.rint(weight / np.where(scale, scale, 1)[:, None]).astype(np.int8)
@@ -130,7 +132,35 @@ class _Graph:
     def _norm(self, x: str, name: str) -> str:
         return self._node("LayerNormalization", [x, *self._affine(name)], epsilon=self._epsilon)
 
+    def _attended(self, q: str, k: str, v: str) -> str:
+        """softmax(q kᵀ/√d) v, from and to (texts, tokens, hidden)."""
+        if self._kind != "plain":
+            return self._node("MultiHeadAttention", [q, k, v], domain=CONTRIB, num_heads=self._heads)
+        dims = self._hidden // self._heads
+        shape = self._ints("by_head", [0, 0, self._heads, dims])
+        split = [self._node("Reshape", [x, shape]) for x in (q, k, v)]
+        orders = [(0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3)]
+        rows, columns, values = (
+            self._node("Transpose", [x], perm=order) for x, order in zip(split, orders, strict=True)
+        )
+        scale = self._constant("scale", np.array(dims**-0.5, np.float32))
+        scores = self._node("Mul", [self._node("MatMul", [rows, columns]), scale])
+        mixed = self._node("MatMul", [self._node("Softmax", [scores], axis=-1), values])
+        return self._node("Transpose", [mixed], perm=(0, 2, 1, 3))
+
+    def _gelu(self, x: str) -> str:
+        if self._kind != "plain":
+            return self._node("Gelu", [x], domain=CONTRIB)
+        root, one, half = (
+            self._constant(name, np.array(value, np.float32))
+            for name, value in (("root_2", 2**0.5), ("one_f32", 1), ("half", 0.5))
+        )
+        share = self._node("Add", [self._node("Erf", [self._node("Div", [x, root])]), one])
+        return self._node("Mul", [self._node("Mul", [x, share]), half])
+
     def _residual_norm(self, x: str, residual: str, name: str) -> str:
+        if self._kind == "plain":
+            return self._norm(self._node("Add", [x, residual]), name)
         inputs = [x, residual, *self._affine(name)]
         return self._node("SkipLayerNormalization", inputs, domain=CONTRIB, epsilon=self._epsilon)
 
@@ -173,7 +203,12 @@ class _Graph:
         return np.asarray(dequantize(tensor.data, tensor.tensor_type), np.float32)
 
     def _constant(self, name: str, values: NDArray[Any]) -> str:
-        """An initializer: small ones inside the model, the others in the file of weights, at a multiple of 64."""
+        """An initializer: small ones inside the model, the others in the file of weights, at a multiple of 64.
+
+        A name that is there already has the same values.
+        """
+        if any(tensor.name == name for tensor in self._initializers):
+            return name
         kind = helper.np_dtype_to_tensor_dtype(values.dtype)
         tensor = TensorProto(name=name, data_type=kind, dims=values.shape)
         if values.nbytes < SMALL:

@@ -6,15 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import memory, profile, report, tokenizers
+from bench import aims, memory, profile, report, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+PLOTS = PAGE.parent / "plots"  # where plot.py draws
+
+
+COMMANDS = {
+    "speed": "make bench",
+    "speed-full": "make bench-full",
+    "speed-avx2": "make bench CPU=avx2",
+    "speed-full-avx2": "make bench-full CPU=avx2",
+}
 
 
 def block(run: dict[str, Any]) -> tuple[str, str]:
-    """Which part of the page a run belongs to, and its text."""
-    if "benchmarks" in run:
-        return "speed", f"`make bench`, {report.summary(run)}\n\n{report.table(run)}"
+    """Which part of the page a run belongs to, and its text. The aims stand below runs of the CPU they are for."""
+    if "cases" in run:
+        part = run["part"]
+        about = [f"`{COMMANDS[part]}`, {report.summary(run)}", report.table(run)]
+        return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else []), *_pictures(part)])
     if "profiles" in run:
         return "stages", f"{profile.summary(run)}\n\n{profile.table(run['profiles'])}"
     if "shares" in run:
@@ -22,6 +33,18 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
     load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())
     head = f"`python -m bench.memory`, {run['datetime'][:10]}, {run['machine']}; load {load:.1f} after; {versions}."
     return "memory", "\n".join([f"{head}\n", *(f"- {line}" for line in memory.lines(run["figures"]))])
+
+
+def _pictures(part: str) -> list[str]:
+    """Links to what plot.py drew of that kind of run; the longest kind that a file's name begins with is its own."""
+    kinds = {
+        file: [kind for kind in COMMANDS if f"{file.stem}-".startswith(f"{kind}-")] for file in PLOTS.glob("*.svg")
+    }
+    return [
+        f"![{file.stem}](plots/{file.name})"
+        for file in sorted(kinds, key=lambda file: file.stem)
+        if max(kinds[file], key=len, default="") == part
+    ]
 
 
 def replaced(text: str, part: str, content: str) -> str:

@@ -1,54 +1,55 @@
-"""The machine's f32 multiply-adds and memory reads per second, by the loops of peak.cpp, compiled when first needed."""
+"""The machine's f32 and integer multiply-adds and memory reads per second, by the loops of peak.cpp."""
 
 import ctypes
-import os
 import statistics
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
+from bench import native
+
 SOURCE = Path(__file__).with_name("peak.cpp")
 READ_BYTES = 256 << 20  # a thread's share, far above every cache
 
 
+@dataclass(frozen=True)
+class Level:
+    """A loop of peak.cpp: what it multiplies ("f32", "int8", "int16"), and its number there."""
+
+    kind: str
+    number: int
+
+
 @cache
 def _library() -> ctypes.CDLL:
-    compiler = os.environ.get("CXX", "c++")
-    with tempfile.TemporaryDirectory() as folder:
-        built = Path(folder) / "peak.so"
-        command = [compiler, "-std=c++20", "-O2", "-shared", "-fPIC", "-o", str(built), str(SOURCE)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
-        library = ctypes.CDLL(str(built))
-    library.peak_name.restype = ctypes.c_char_p
-    library.peak_flops.restype = library.peak_read.restype = ctypes.c_double
-    library.peak_flops.argtypes = [ctypes.c_int, ctypes.c_double]
+    library = ctypes.CDLL(str(native.built(SOURCE)))
+    library.peak_name.restype = library.peak_kind.restype = ctypes.c_char_p
+    library.peak_rate.restype = library.peak_read.restype = ctypes.c_double
+    library.peak_rate.argtypes = [ctypes.c_int, ctypes.c_double]
     library.peak_read.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     return library
 
 
 @cache
-def levels() -> dict[str, int]:
-    """The instruction sets this machine has, by name, widest first. Empty on an architecture without loops."""
-    found: dict[str, int] = {}
-    level = 0
-    while (name := _library().peak_name(level)) is not None:
+def levels() -> dict[str, Level]:
+    """The loops this machine runs, by name, of each kind the widest first. Empty on an architecture without loops."""
+    found: dict[str, Level] = {}
+    number = 0
+    while (name := _library().peak_name(number)) is not None:
         if name:
-            found[name.decode()] = level
-        level += 1
+            found[name.decode()] = Level(_library().peak_kind(number).decode(), number)
+        number += 1
     return found
 
 
-def flops(name: str, threads: int, seconds: float = 0.05) -> float:
-    """f32 operations per second of `threads` threads together; a multiply-add counts two."""
-    return _together(threads, lambda _: float(_library().peak_flops(levels()[name], seconds)))
+def rate(name: str, threads: int, seconds: float = 0.05) -> float:
+    """Operations per second of `threads` threads together; a multiply-add counts two."""
+    return _together(threads, lambda _: float(_library().peak_rate(levels()[name].number, seconds)))
 
 
 def read_rate(threads: int, rounds: int = 5) -> float:

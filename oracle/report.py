@@ -35,10 +35,10 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join([*head, *(row.line() for row in rows)])
 
 
-def versions() -> dict[str, str]:
-    """Of Python and of every package that a figure depends on; absent ones are left out."""
+def versions(more: Sequence[str] = ()) -> dict[str, str]:
+    """Of Python and of every package that a figure depends on, and of `more`; absent ones are left out."""
     found = {"python": platform.python_version()}
-    for package in PACKAGES:
+    for package in (*PACKAGES, *more):
         try:
             found[package] = version(package)
         except PackageNotFoundError:

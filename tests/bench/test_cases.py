@@ -1,11 +1,19 @@
 """The operations that rates are computed from, and texts that are the same in every run."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bench import cases
+from bankml import Encoder
+from bench import cases, corpus, engines
 from oracle import seeded
+
+
+@pytest.fixture(autouse=True)
+def real(models_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real models and texts, from where they are kept between runs."""
+    monkeypatch.setenv("BANKML_HOME", str(models_home))
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +40,57 @@ def test_texts_have_their_lengths_and_never_change() -> None:
     assert texts == cases.BGE_M3.texts([15, 2, 512])
 
 
-def test_every_model_has_a_short_and_a_long_case() -> None:
-    for model in (cases.MINILM, cases.E5_SMALL, cases.BGE_M3):
-        tokens = [case.tokens for case in cases.CASES if case.model is model]
-        assert min(tokens) <= 16
-        assert max(tokens) >= 2048
-        assert 512 in tokens
-    assert all(case.rounds >= 5 or case.tokens > 2048 for case in cases.CASES)
+def test_e5s_texts_can_be_written() -> None:
+    path = cases.E5_SMALL.path()
+    with Encoder(path) as encoder:
+        for ids in cases.E5_SMALL.texts([15, 32, 512]):
+            text = b"".join(map(encoder.piece, ids[1:-1])).decode().replace("\u2581", " ").strip()
+            assert text.startswith("query: ")
+            assert encoder.tokenize(text) == ids
+
+
+@pytest.fixture
+def paragraphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This repository's pages in place of the Debian FAQ, which has to be downloaded."""
+    pages = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
+    texts = [text for page in pages for text in page.read_text(encoding="utf-8").split("\n\n")]
+    monkeypatch.setattr(corpus.sections, "sections", lambda language: texts)
+    corpus.mixed.cache_clear()
+    yield
+    corpus.mixed.cache_clear()
+
+
+@pytest.mark.usefixtures("paragraphs")
+def test_mixed_texts_are_real_and_stand_beside_as_many_tokens_of_one_length() -> None:
+    mixed, equal = (
+        case.texts(case.model) for case in cases.FULL if case.model is cases.MINILM and " x " not in case.name
+    )
+    lengths = list(map(len, mixed))
+    assert corpus.SHORTEST <= min(lengths) < 100 < 250 < max(lengths) <= corpus.LONGEST
+    assert sum(lengths) >= corpus.TOKENS
+    assert len({len(ids) for ids in equal}) == 1
+    assert len(equal) == len(mixed)
+    assert abs(sum(map(len, equal)) - sum(lengths)) <= len(mixed) / 2
+
+
+def test_the_quick_cases_are_those_of_the_readme() -> None:
+    assert [str(case) for case in cases.QUICK if case.model is cases.BGE_M3] == [
+        f"bge-m3 shape F16 {name}" for name in ("1 x 15", "1 x 512", "8 x 483")
+    ]
+    assert {case.model for case in cases.QUICK} == {cases.MINILM, cases.E5_SMALL, cases.BGE_M3, cases.BGE_M3_Q8_0}
+
+
+def test_the_full_cases_reach_every_position_and_the_longest_come_last() -> None:
+    assert len({str(case) for case in cases.FULL}) == len(cases.FULL)
+    assert {str(case) for case in cases.QUICK} <= {str(case) for case in cases.FULL}
+    names = [case.name for case in cases.FULL if case.model is cases.BGE_M3]
+    assert names[:5] == ["1 x 2", "1 x 15", "1 x 32", "1 x 128", "1 x 512"]
+    assert names[-2:] == ["1 x 2048", "1 x 8192"]
+    assert "1 x 2048" not in [case.name for case in cases.FULL if case.model is cases.MINILM]
+
+
+def test_only_the_longest_leaves_peers_out_and_says_so() -> None:
+    left = {str(case): dict(case.left_out) for case in cases.FULL if case.left_out}
+    assert set(left) == {"bge-m3 shape F16 1 x 8192", "bge-m3 shape Q8_0 1 x 8192"}
+    assert all(set(peers) == {engines.ORT_INT8, engines.OPENVINO} for peers in left.values())
+    assert all(why for peers in left.values() for why in peers.values())

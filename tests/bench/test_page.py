@@ -1,8 +1,11 @@
 """How figures get into docs/performance.md."""
 
+from pathlib import Path
+
 import pytest
 
 from bench import page
+from tests.bench.test_report import RUN
 
 TEXT = "a\n<!-- speed: start -->\nold\n<!-- speed: end -->\nb <!-- memory: start --><!-- memory: end -->\n"
 
@@ -20,8 +23,27 @@ def test_a_page_without_marks_is_left_alone() -> None:
 
 def test_the_page_has_every_mark() -> None:
     text = page.PAGE.read_text()
-    for part in ("speed", "memory", "stages", "tokenizers"):
+    for part in (*page.COMMANDS, "memory", "stages", "tokenizers"):
         page.replaced(text, part, "")
+
+
+def test_a_run_goes_where_it_belongs_and_aims_beside_their_cpu() -> None:
+    part, text = page.block(RUN)
+    assert part == "speed-full-avx2"
+    assert text.startswith("`make bench-full CPU=avx2`, 2026-11-29, a machine")
+    assert "| aim | bound | found | |" in text
+    assert "aim" not in page.block({**RUN, "part": "speed"})[1]
+
+
+def test_a_runs_pictures_stand_below_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "PLOTS", tmp_path)
+    for name in ("speed", "speed-memory", "speed-full-avx2-bge", "speed-full-memory", "other"):
+        (tmp_path / f"{name}.svg").touch()
+    assert page.block({**RUN, "part": "speed"})[1].endswith(
+        "![speed](plots/speed.svg)\n\n![speed-memory](plots/speed-memory.svg)"
+    )
+    assert page.block(RUN)[1].endswith("\n\n![speed-full-avx2-bge](plots/speed-full-avx2-bge.svg)")
+    assert "plots/" not in page.block({**RUN, "part": "speed-avx2"})[1]
 
 
 def test_a_memory_run_is_a_list() -> None:

