@@ -51,6 +51,7 @@ Crew Pass::crew(Turn& turn) {
 }
 
 bool Pass::advance(Turn& turn) {
+  const FlushDenormals flush;
   const Crew all = crew(turn);
   if (next_layer_ < 0) {
     embed(all);
@@ -59,15 +60,15 @@ bool Pass::advance(Turn& turn) {
   const Layer& layer = weights_.layers[next_layer_];
   const bool last = next_layer_ + 1 == model_.layers;
   const bool picks = last && (settings_.pooling == Pooling::cls || settings_.pooling == Pooling::last);
+  const bool queries = !picks && block_ == batch_.tokens();  // of all rows, beside their keys and values
   if (!layer.checked) check_finite(all, layer);
-  keys_and_values(all, layer);
-  finish_rows(all, layer, picks ? picked_rows() : all_rows());
+  keys_and_values(all, layer, queries);
+  finish_rows(all, layer, picks ? picked_rows() : all_rows(), queries);
   weights_.file.check_intact();
   return ++next_layer_ < model_.layers;
 }
 
 void Pass::embed(const Crew& crew) {
-  const FlushDenormals flush;
   RowReader reader(weights_.file);
   for (int text = 0; text < batch_.texts(); ++text) {
     try {
@@ -99,13 +100,10 @@ void Pass::check_finite(const Crew& crew, const Layer& layer) const {
   for (const Linear* linear : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.up, &layer.down}) {
     const Matrix& w = linear->w;
     std::atomic<bool> finite{true};
-    Counter work((w.n + kRows - 1) / kRows);
-    crew.turn.run(crew.threads, [&](int) {
-      for (int64_t item; (item = work.next()) >= 0;) {
-        const int rows = std::min<int>(kRows, w.n - static_cast<int>(item) * kRows);
-        const uint8_t* from = w.data + w.row_bytes() * item * kRows;
-        if (!info(w.type).finite(from, static_cast<size_t>(rows) * w.k)) finite = false;
-      }
+    crew.share((w.n + kRows - 1) / kRows, [&](int64_t item, int) {
+      const int rows = std::min<int>(kRows, w.n - static_cast<int>(item) * kRows);
+      const uint8_t* from = w.data + w.row_bytes() * item * kRows;
+      if (!info(w.type).finite(from, static_cast<size_t>(rows) * w.k)) finite = false;
     });
     if (finite) continue;
     throw Error(ErrorKind::not_finite, weights_.file.path() + ": tensor " + linear->name +
@@ -116,30 +114,29 @@ void Pass::check_finite(const Crew& crew, const Layer& layer) const {
 
 void Pass::normalise(const Crew& crew, const Norm& norm, float* x, int rows) {
   constexpr int kRows = 8;
-  Counter work((rows + kRows - 1) / kRows);
   const int hidden = model_.hidden;
-  crew.turn.run(crew.threads, [&](int) {
+  crew.share((rows + kRows - 1) / kRows, [&](int64_t item, int) {
     const Timed timed(Stage::norm);
-    for (int64_t item; (item = work.next()) >= 0;) {
-      const int first = static_cast<int>(item) * kRows;
-      for (int row = first; row < std::min(rows, first + kRows); ++row) {
-        float* at = x + static_cast<size_t>(row) * hidden;
-        crew.backend.layer_norm(at, hidden, norm.w.data(), norm.b.data(), model_.epsilon, at);
-      }
+    const int first = static_cast<int>(item) * kRows;
+    for (int row = first; row < std::min(rows, first + kRows); ++row) {
+      float* at = x + static_cast<size_t>(row) * hidden;
+      crew.backend.layer_norm(at, hidden, norm.w.data(), norm.b.data(), model_.epsilon, at);
     }
   });
 }
 
-// K and V of every row, before any row of x changes.
-void Pass::keys_and_values(const Crew& crew, const Layer& layer) {
+// K and V of every row, before any row of x changes; and Q, when there is room for all.
+void Pass::keys_and_values(const Crew& crew, const Layer& layer, bool queries) {
   const size_t hidden = model_.hidden;
   for (int first = 0; first < batch_.tokens(); first += block_) {
     const int rows = std::min(block_, batch_.tokens() - first);
     const Product products[] = {
         {.w = layer.k.w, .bias = layer.k.b.data(), .y = ws_.k.data() + first * hidden, .ldy = hidden},
         {.w = layer.v.w, .bias = layer.v.b.data(), .y = ws_.v.data() + first * hidden, .ldy = hidden},
+        {.w = layer.q.w, .bias = layer.q.b.data(), .y = ws_.q.data(), .ldy = hidden},
     };
-    multiply(crew, {ws_.x.data() + first * hidden, hidden, rows, model_.hidden}, products, ws_.packed);
+    const std::span<const Product> wanted(products, queries ? 3 : 2);
+    multiply(crew, {ws_.x.data() + first * hidden, hidden, rows, model_.hidden}, wanted, ws_.packed);
   }
 }
 
@@ -164,7 +161,7 @@ Pass::Rows Pass::picked_rows() {
 
 // The rest of the layer for some rows, block by block:
 //   x ← LN(x + Wo·attention(Wq·x));  x ← LN(x + Wdown·gelu(Wup·x))
-void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows) {
+void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows, bool has_queries) {
   const size_t hidden = model_.hidden;
   const Act act = settings_.gelu == Gelu::erf ? Act::gelu_erf : Act::gelu_tanh;
   for (int first = 0; first < rows.count; first += block_) {
@@ -174,7 +171,7 @@ void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows) {
       const Product p{linear.w, linear.b.data(), act_of, residual, hidden, to, static_cast<size_t>(linear.w.n)};
       multiply(crew, {from, static_cast<size_t>(linear.w.k), count, linear.w.k}, {&p, 1}, ws_.packed);
     };
-    product(x, layer.q, Act::none, nullptr, ws_.q.data());
+    if (!has_queries) product(x, layer.q, Act::none, nullptr, ws_.q.data());
     attend(crew, rows, first, count);
     product(ws_.a.data(), layer.o, Act::none, x, ws_.q.data());
     normalise(crew, layer.attention_norm, ws_.q.data(), count);
@@ -196,26 +193,23 @@ void Pass::attend(const Crew& crew, const Rows& rows, int first, int count) {
   const size_t hidden = model_.hidden;
   const int dim = model_.hidden / model_.heads;
   const float scale = 1.0f / std::sqrt(static_cast<float>(dim));
-  Counter work(static_cast<int64_t>(pieces.size()) * model_.heads);
-  crew.turn.run(crew.threads, [&](int thread) {
+  crew.share(static_cast<int64_t>(pieces.size()) * model_.heads, [&](int64_t item, int thread) {
     const Timed timed(Stage::attention);
-    for (int64_t item; (item = work.next()) >= 0;) {
-      const Span& piece = pieces[item / model_.heads];
-      const size_t column = item % model_.heads * dim;
-      const size_t at = piece.first * hidden + column, key = batch_.starts[piece.text] * hidden + column;
-      const Attention task{ws_.q.data() + at,
-                           hidden,
-                           piece.count,
-                           ws_.k.data() + key,
-                           ws_.v.data() + key,
-                           hidden,
-                           batch_.length(piece.text),
-                           dim,
-                           scale,
-                           ws_.a.data() + at,
-                           hidden};
-      crew.backend.attend(task, crew.of(thread));
-    }
+    const Span& piece = pieces[item / model_.heads];
+    const size_t column = item % model_.heads * dim;
+    const size_t at = piece.first * hidden + column, key = batch_.starts[piece.text] * hidden + column;
+    const Attention task{ws_.q.data() + at,
+                         hidden,
+                         piece.count,
+                         ws_.k.data() + key,
+                         ws_.v.data() + key,
+                         hidden,
+                         batch_.length(piece.text),
+                         dim,
+                         scale,
+                         ws_.a.data() + at,
+                         hidden};
+    crew.backend.attend(task, crew.of(thread));
   });
 }
 

@@ -35,7 +35,8 @@ struct Product {
   size_t ldy = 0;
 };
 
-// The threads and the backend of one pass, with a buffer of scratch floats a thread.
+// The threads and the backend of one pass, with a buffer of scratch floats a thread. Denormals are flushed by the
+// caller and in every thread.
 struct Crew {
   const Backend& backend;
   Turn& turn;
@@ -43,6 +44,16 @@ struct Crew {
   float* scratch;  // (threads, scratch_stride)
   size_t scratch_stride;
   float* of(int thread) const { return scratch + scratch_stride * static_cast<size_t>(thread); }
+
+  // Calls act(item, thread) for the items 0 … items − 1; a single one is done at once, without the other threads.
+  template <class Action>
+  void share(int64_t items, const Action& act) const {
+    if (items == 1) return act(0, 0);
+    Counter work(items);
+    turn.run(threads, [&](int thread) {
+      for (int64_t item; (item = work.next()) >= 0;) act(item, thread);
+    });
+  }
 };
 
 // Floats of scratch a thread needs for panels.
@@ -50,9 +61,9 @@ constexpr size_t panel_scratch() { return size_t{kMaxChunk + kMaxTile} * kKBlock
 
 // The rows of a product as its backends take them, in floats or integers; kept from product to product.
 struct Packed {
-  std::vector<float> floats;      // tiles (k, mr), k block by k block
-  std::vector<int16_t> integers;  // tiles (k / 2, mr16, 2), k block by k block
-  std::vector<float> sums;        // tiles (k / 16, mr16), k block by k block
+  std::vector<float> floats;      // tiles (k, mr)
+  std::vector<int16_t> integers;  // tiles (k / 2, mr16, 2)
+  std::vector<float> sums;        // tiles (k / 16, mr16)
   std::vector<float> scales;      // (m)
   size_t bytes() const;
 };
