@@ -76,26 +76,12 @@ struct Chunk {
   int n0 = 0, n = 0;
 };
 
-// How a product is cut: inputs that are widened at once, and the most panels of a chunk.
-struct Blocking {
-  int k, panels;
-};
-
-// Few rows pass a panel only once to three times, so half a long one is widened just before it and stays in the
-// first-level cache: 7 tokens of bge-m3 take 0.9 times as long. Short panels (MiniLM's) and those of integers gain
-// nothing.
-Blocking blocking_of(const Backend& backend, int m, int k, bool integers) {
-  constexpr int kFewRows = 16, kHalf = kKBlock / 2;
-  if (m <= kFewRows && k > kHalf && !integers) return {kHalf, 1};
-  return {kKBlock, kMaxChunk / backend.nr};
-}
-
 // Shares out the outputs of all products in whole panels: large chunks first, single panels at the end, so that no
 // thread waits long for another's last one.
 class Outputs {
  public:
-  Outputs(std::span<const Product> products, const Backend& backend, int threads, int most)
-      : products_(products), nr_(backend.nr), most_(most), shares_(2 * threads) {
+  Outputs(std::span<const Product> products, const Backend& backend, int threads)
+      : products_(products), nr_(backend.nr), most_(kMaxChunk / backend.nr), shares_(2 * threads) {
     for (const Product& p : products_) total_ += panels(p);
   }
 
@@ -124,10 +110,10 @@ class Outputs {
 };
 
 // What packing reads of a chunk for the inputs from k0 on.
-Ahead ahead_of(const Chunk& chunk, int k0, int k_block) {
+Ahead ahead_of(const Chunk& chunk, int k0) {
   if (chunk.p == nullptr) return {};
   const Matrix& w = chunk.p->w;
-  const size_t begin = w.row_bytes() * k0 / w.k, end = w.row_bytes() * std::min(w.k, k0 + k_block) / w.k;
+  const size_t begin = w.row_bytes() * k0 / w.k, end = w.row_bytes() * std::min(w.k, k0 + kKBlock) / w.k;
   return {w.data + w.row_bytes() * chunk.n0 + begin, w.row_bytes(), end - begin, chunk.n};
 }
 
@@ -175,16 +161,16 @@ void pack_panels(const Backend& backend, const Chunk& chunk, int k0, int k, floa
 }
 
 // One chunk of outputs of one product, for all m rows; `next` is this thread's next one.
-void multiply_chunk(const Backend& backend, const Packed& packed, int m, int k_block, const Chunk& chunk,
-                    const Chunk& next, float* panels) {
+void multiply_chunk(const Backend& backend, const Packed& packed, int m, const Chunk& chunk, const Chunk& next,
+                    float* panels) {
   const Timed timed(Stage::tiles);
   const Matrix& w = chunk.p->w;
   const int mr = in_blocks(w) ? backend.mr16 : backend.mr;
-  for (int k0 = 0; k0 < w.k; k0 += k_block) {
-    const int k = std::min(k_block, w.k - k0);
+  for (int k0 = 0; k0 < w.k; k0 += kKBlock) {
+    const int k = std::min(kKBlock, w.k - k0);
     const bool last = k0 + k == w.k;
     pack_panels(backend, chunk, k0, k, panels);
-    Ahead ahead = last ? ahead_of(next, 0, k_block) : ahead_of(chunk, k0 + k, k_block);
+    Ahead ahead = last ? ahead_of(next, 0) : ahead_of(chunk, k0 + k);
     for (int index = 0; index < tiles(mr, m); ++index) {
       const Tile tile = tile_of(mr, m, index);
       multiply_tile(backend, packed, chunk, {tile, index, k0, k, last}, panels, ahead);
@@ -210,16 +196,15 @@ size_t Packed::bytes() const {
 
 void multiply(const Crew& crew, const Input& x, std::span<const Product> products, Packed& packed) {
   const auto any = [&](auto is) { return std::any_of(products.begin(), products.end(), is); };
-  const bool floats = any([](const Product& p) { return !in_blocks(p.w); });
-  const bool integers = any([](const Product& p) { return in_blocks(p.w); });
-  if (floats) pack_floats(crew, x, packed);
-  if (integers) pack_integers(crew, x, any([](const Product& p) { return info(p.w.type).minima; }), packed);
-  const Blocking blocking = blocking_of(crew.backend, x.m, x.k, integers);
-  Outputs outputs(products, crew.backend, crew.threads, blocking.panels);
+  if (any([](const Product& p) { return !in_blocks(p.w); })) pack_floats(crew, x, packed);
+  if (any([](const Product& p) { return in_blocks(p.w); })) {
+    pack_integers(crew, x, any([](const Product& p) { return info(p.w.type).minima; }), packed);
+  }
+  Outputs outputs(products, crew.backend, crew.threads);
   crew.turn.run(crew.threads, [&](int thread) {
     for (Chunk now = outputs.take(), next; now.p != nullptr; now = next) {
       next = outputs.take();
-      multiply_chunk(crew.backend, packed, x.m, blocking.k, now, next, crew.of(thread));
+      multiply_chunk(crew.backend, packed, x.m, now, next, crew.of(thread));
     }
   });
 }

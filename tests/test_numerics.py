@@ -86,7 +86,7 @@ def test_on_both_sides_of_every_switch_of_path(tiny: Tiny, backend: str) -> None
     """Row blocks (512), passes (1,024 tokens), query blocks (96), key tiles (64), panels (16, 32), tiles (3 to 12)."""
     encoder = Encoder(tiny(positions=1200, hidden=32, heads=2, ffn=48), backend=backend)
     rng = np.random.default_rng(1)
-    lengths = [2, 5, 6, 7, 13, 15, 16, 17, 63, 64, 65, 95, 96, 97, 128, 193]
+    lengths = [2, 5, 6, 7, 8, 13, 14, 15, 16, 17, 25, 63, 64, 65, 95, 96, 97, 128, 193]
     lengths += [511, 512, 513, 1023, 1024, 1025] if backend != "scalar" else [257, 513]
     ids = [random_ids(rng, n) for n in lengths]
     alone = np.vstack([encoder.encode_ids([one]) for one in ids])
