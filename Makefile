@@ -130,6 +130,7 @@ $(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench $(VENV)/.bench-full:
 # llama.cpp chooses its instructions when it is built: one more of the same version, in a folder of its own (bench/cpu.py).
 AVX2_ONLY := -DGGML_NATIVE=OFF -DGGML_AVX=ON -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON -DGGML_BMI2=ON
 $(VENV)/.llama-avx2: | $(VENV)/.bench
+	@$(BIN)/python -m bench.cpu
 	@echo "building llama.cpp for AVX2 alone, once: this takes some ten minutes"
 	rm -rf $(VENV)/llama-avx2
 	CMAKE_ARGS="$(AVX2_ONLY)" $(PIP) install -q --no-deps --no-cache-dir --no-binary llama-cpp-python --target $(VENV)/llama-avx2 \

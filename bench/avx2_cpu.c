@@ -20,8 +20,6 @@ struct registers {
   uint32_t a, b, c, d;
 };
 
-static struct sigaction before;
-
 static long trap_cpuid(int trap) { return syscall(SYS_arch_prctl, ARCH_SET_CPUID, !trap); }
 
 static struct registers machine(uint32_t leaf, uint32_t subleaf) {
@@ -59,23 +57,20 @@ static void answer(greg_t* registers) {
   registers[REG_RIP] += 2;  // the instruction's bytes
 }
 
-static void pass_on(int signal, siginfo_t* info, void* context) {
-  if (before.sa_flags & SA_SIGINFO) {
-    before.sa_sigaction(signal, info, context);
-  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
-    before.sa_handler(signal);
-  } else {
-    sigaction(signal, &before, NULL);  // the instruction faults again, and the process ends as it would have
-  }
+// Any other fault: the instruction faults again, or a signal that was sent is sent again, and the process ends as it
+// would have. No handler of the program's own is known here: it would have replaced this one.
+static void pass_on(int number, const siginfo_t* info) {
+  signal(number, SIG_DFL);
+  if (info->si_code <= 0) raise(number);
 }
 
-static void on_segv(int signal, siginfo_t* info, void* context) {
+static void on_segv(int number, siginfo_t* info, void* context) {
   greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
   // A trapped cpuid is a general protection fault (SI_KERNEL); only then does RIP surely point at readable bytes.
   if (info->si_code == SI_KERNEL && memcmp((const void*)registers[REG_RIP], "\x0f\xa2", 2) == 0) {
     answer(registers);
   } else {
-    pass_on(signal, info, context);
+    pass_on(number, info);
   }
 }
 
@@ -84,7 +79,7 @@ __attribute__((constructor(101))) static void begin(void) {
   memset(&action, 0, sizeof action);
   action.sa_sigaction = on_segv;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-  sigaction(SIGSEGV, &action, &before);
+  sigaction(SIGSEGV, &action, NULL);
   if (trap_cpuid(1) != 0) {
     static const char words[] = "bench: this CPU or kernel cannot trap cpuid: run without --cpu avx2\n";
     (void)!write(STDERR_FILENO, words, sizeof words - 1);

@@ -4,6 +4,7 @@ import math
 import os
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -61,16 +62,28 @@ def since_avx512() -> float | None:
 
     It looks when it switches to another thread. Infinite when none ever did; None where the kernel does not tell.
     """
-    try:
-        told = [status.read_text(encoding="ascii") for status in Path("/proc/self/task").glob("*/arch_status")]
-    except OSError:
-        return None
+    told = []
+    for status in Path("/proc/self/task").glob("*/arch_status"):
+        with suppress(OSError):  # a thread that ended meanwhile
+            told.append(status.read_text(encoding="ascii"))
     elapsed = [int(found[1]) for text in told if (found := re.search(r"AVX512_elapsed_ms:\s*(-?\d+)", text))]
     if not elapsed:
         return None
     return min((ms / 1000 for ms in elapsed if ms >= 0), default=math.inf)
 
 
+def main() -> None:
+    """`python -m bench.cpu`: ends with a sentence where a CPU with AVX2 alone cannot be shown."""
+    try:
+        check("avx2")
+    except RuntimeError as error:
+        sys.exit(f"bench: {error}")
+
+
 def levels(cpu: CPU, names: list[str]) -> list[str]:
     """Of the peak loops, those whose instructions that CPU has."""
     return [name for name in names if cpu == "native" or name.split()[0] in LEVELS]
+
+
+if __name__ == "__main__":
+    main()

@@ -190,6 +190,8 @@ def save(figure: Figure, file: Path) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Draws every run named; of two runs of a kind the later name stays."""
+    if not arguments:
+        sys.exit("bench: there is no run to draw: name a JSON file of bench/results, or run `make bench` first")
     with mpl.rc_context(STYLE):
         for name in arguments:
             run = json.loads(Path(name).read_text(encoding="utf-8"))

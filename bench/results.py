@@ -29,6 +29,8 @@ def sources(root: Path = ROOT) -> str:
     try:
         commit = _git(root, "log", "-1", "--format=%h", "--", *SOURCES)
         changes = _git(root, "diff", "HEAD", "--", *SOURCES)
+        for name in _git(root, "ls-files", "--others", "--exclude-standard", "--", *SOURCES).splitlines():
+            changes += f"{name}\n{(root / name).read_text(encoding='utf-8', errors='replace')}"
     except (OSError, subprocess.CalledProcessError):
         return ""
     return f"{commit.strip()}+{zlib.crc32(changes.encode()):08x}" if changes else commit.strip()
@@ -51,12 +53,12 @@ class Results:
 
     @classmethod
     def latest(cls, kind: str, folder: Path | None = None) -> "Results | None":
-        """The newest run of its kind if it is of this machine, these versions and these sources."""
-        files = sorted((folder or FOLDER).glob(f"{kind}-[0-9]*.json"))
-        if not files:
-            return None
-        run = json.loads(files[-1].read_text(encoding="utf-8"))
-        return cls(files[-1], run) if run["key"] == _key() else None
+        """The newest run of its kind that is of this machine, these versions and these sources."""
+        for file in sorted((folder or FOLDER).glob(f"{kind}-[0-9]*.json"), reverse=True):
+            run = json.loads(file.read_text(encoding="utf-8"))
+            if run.get("key") == _key():
+                return cls(file, run)
+        return None
 
     def lacking(self, names: Iterable[str]) -> list[str]:
         """Those of the cases and starts that have no figures yet."""

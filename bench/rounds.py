@@ -48,8 +48,15 @@ def party(model: Model, seen: cpu.CPU) -> Iterator[Party]:
     with ExitStack() as stack:
         path = str(model.path())
         workers = {n: stack.enter_context(Worker(n, path, seen)) for n in wanted if n not in missing}
-        for worker in workers.values():
-            words = worker.uses()
+        for name, worker in list(workers.items()):
+            try:
+                words = worker.uses()
+            except EngineError as error:
+                if name not in model.peers:
+                    raise
+                missing[name] = str(error)
+                del workers[name]
+                continue
             if seen != "native" and cpu.WIDER.search(words):
                 raise RuntimeError(f"{worker.engine} shall see a CPU with AVX2 alone and uses {words}")
         yield Party(workers, missing)

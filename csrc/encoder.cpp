@@ -161,7 +161,7 @@ Pass::Rows Pass::picked_rows() {
 
 // The rest of the layer for some rows, block by block:
 //   x ← LN(x + Wo·attention(Wq·x));  x ← LN(x + Wdown·gelu(Wup·x))
-void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows, bool has_queries) {
+void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows, bool queries) {
   const size_t hidden = model_.hidden;
   const Act act = settings_.gelu == Gelu::erf ? Act::gelu_erf : Act::gelu_tanh;
   for (int first = 0; first < rows.count; first += block_) {
@@ -171,7 +171,7 @@ void Pass::finish_rows(const Crew& crew, const Layer& layer, const Rows& rows, b
       const Product p{linear.w, linear.b.data(), act_of, residual, hidden, to, static_cast<size_t>(linear.w.n)};
       multiply(crew, {from, static_cast<size_t>(linear.w.k), count, linear.w.k}, {&p, 1}, ws_.packed);
     };
-    if (!has_queries) product(x, layer.q, Act::none, nullptr, ws_.q.data());
+    if (!queries) product(x, layer.q, Act::none, nullptr, ws_.q.data());
     attend(crew, rows, first, count);
     product(ws_.a.data(), layer.o, Act::none, x, ws_.q.data());
     normalise(crew, layer.attention_norm, ws_.q.data(), count);

@@ -45,7 +45,7 @@ class Pass {
   void gather(RowReader& reader, int text);
   void check_finite(const Crew& crew, const Layer& layer) const;
   void keys_and_values(const Crew& crew, const Layer& layer, bool queries);
-  void finish_rows(const Crew& crew, const Layer& layer, const Rows& rows, bool has_queries);
+  void finish_rows(const Crew& crew, const Layer& layer, const Rows& rows, bool queries);  // whether Q is there already
   void attend(const Crew& crew, const Rows& rows, int first, int count);
   void normalise(const Crew& crew, const Norm& norm, float* x, int rows);
   Rows all_rows();

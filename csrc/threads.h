@@ -29,8 +29,8 @@ class Turn {
   // Lets an earlier place that is waiting use the pool first; returns at once when there is none.
   void yield();
   // Runs work(thread) on up to `threads` threads, the caller among them, and returns when all are done. Fewer run it
-  // when the system refuses a thread, so work must be shared out by a Counter, never by thread number. `work` must not
-  // throw. Denormals are flushed.
+  // when the system refuses a thread, so threads must ask for work (Counter, Outputs), never take it by their number.
+  // `work` must not throw. Denormals are flushed.
   void run(int threads, const std::function<void(int thread)>& work);
 
  private:

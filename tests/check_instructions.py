@@ -23,7 +23,7 @@ Counts = dict[str, int]
 
 
 def compiler() -> str:
-    """What the program was compiled with, as "gcc-12.2"."""
+    """What the program was compiled with, as "gcc-12.2-x86_64"."""
     done = subprocess.run([PROGRAM], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[0]
 

@@ -74,7 +74,9 @@ def test_a_count_that_fails_is_told(program: Path) -> None:
 
 
 def test_a_baseline_holds_all_kinds_of_cases() -> None:
-    for file in gate.BASELINES.glob("*.json"):
+    files = list(gate.BASELINES.glob("*.json"))
+    assert files
+    for file in files:
         counts = json.loads(file.read_text())
         assert {name.split()[0] for name in counts} == {"tokenizer", "scalar", "avx2"}
         assert all(isinstance(count, int) and count > 100 for count in counts.values())

@@ -36,7 +36,7 @@ class Lattice {
   void restart(TokenSink& sink);
   bool prepare(Normalizer& text);
   void extend();
-  void relax(size_t end, double score, int32_t last);
+  void relax(size_t end, double challenger, int32_t last_piece);
   void commit(size_t node);
   size_t meeting();
   size_t before(size_t node) const;

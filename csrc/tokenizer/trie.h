@@ -47,7 +47,6 @@ class Trie {
   Leaf leaf(Node node) const { return leaves_[node.index]; }
   // The node after all of `path`; a node without children when the path leaves the trie.
   Node find(std::string_view path) const;
-  size_t bytes() const { return units_.size() * (sizeof(uint32_t) + sizeof(Leaf)); }
 
  private:
   friend class TrieBuilder;

@@ -8,7 +8,7 @@
 namespace bankml {
 namespace {
 
-constexpr size_t kMaxPieces = size_t{1} << 27;  // what the trie's ids hold
+constexpr size_t kMaxPieces = size_t{1} << 22;  // the trie's nodes; each piece needs at least one
 constexpr size_t kMaxPieceBytes = size_t{1}
                                   << 16;  // XLM-R's longest has 48; the lattice keeps a score a byte of the longest
 

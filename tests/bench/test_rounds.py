@@ -86,6 +86,27 @@ def test_a_peer_that_ends_is_missing_from_then_on(party: Party, tiny: Model) -> 
     assert set(found["seconds"]) == {"bankml"}
 
 
+def test_a_peer_that_ends_while_it_loads_is_missing(tiny: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    uses = Worker.uses
+
+    def of_the_living(worker: Worker) -> str:
+        if worker.engine == "llama.cpp":
+            worker._process.kill()
+        return uses(worker)
+
+    monkeypatch.setattr(rounds, "Worker", lambda name, path, seen: _renamed(Worker("bankml", path, seen), name))
+    monkeypatch.setattr(engines, "missing", lambda name: "" if name in ("bankml", "llama.cpp") else "not installed")
+    monkeypatch.setattr(Worker, "uses", of_the_living)
+    with rounds.party(tiny, "native") as found:
+        assert set(found.workers) == {"bankml"}
+        assert found.missing["llama.cpp"] == "llama.cpp was ended by signal 9 (Killed)"
+
+
+def _renamed(worker: Worker, name: str) -> Worker:
+    worker.engine = name
+    return worker
+
+
 @pytest.mark.usefixtures("quick")
 def test_bankml_that_ends_is_an_error(party: Party, tiny: Model) -> None:
     party.workers["bankml"]._process.kill()

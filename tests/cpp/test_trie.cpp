@@ -61,5 +61,6 @@ TEST(trie_without_entries_matches_nothing) {
 }
 
 TEST(trie_refuses_a_text_that_comes_twice) {
+  CHECK_THROWS(Trie({{std::string(5 << 20, 'a'), 0}}), "more than 2^22");
   CHECK_THROWS(Trie({{"x", 0}, {"same", 5}, {"same", 9}}), "\"same\" twice, as tokens 5 and 9");
 }

@@ -36,11 +36,17 @@ void count(const std::string& name, const std::function<void()>& work) {
   bankml_counted(work);
 }
 
+// And the architecture it writes for.
 std::string compiler() {
-#if defined(__clang__)
-  return "clang-" + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__);
+#if defined(__x86_64__)
+  const std::string architecture = "-x86_64";
 #else
-  return "gcc-" + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__);
+  const std::string architecture = "-other";
+#endif
+#if defined(__clang__)
+  return "clang-" + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + architecture;
+#else
+  return "gcc-" + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + architecture;
 #endif
 }
 
