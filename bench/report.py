@@ -1,14 +1,13 @@
 """The tables of a run's JSON: `python -m bench.report bench/results/….json`."""
 
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from bench import aims, cases
+from bench import aims, cases, results
 from bench.engines import BANKML, PEERS
 
+BUSY = 2.0  # other work on the machine, in CPUs, above which the page says so
 SAME = 0.9995  # cosines below are told
 OWN = ("model", "texts x tokens", "bankml tokens/s", "of the f32 peak", "a call", "bankml MB")
 CPUS = {"avx2": "Every engine saw a CPU with AVX2 and FMA and nothing wider (`--cpu avx2`). "}
@@ -35,7 +34,9 @@ def summary(run: dict[str, Any]) -> str:
     info, key = run["machine_info"], run["key"]
     versions = ", ".join(f"{name} {number}" for name, number in key["versions"].items())
     load = f"{info['load_before']:.1f} before, {info['load_after']:.1f} after"
+    busy = info["load_before"] > BUSY
     lines = [
+        *(["**The machine was busy: these figures are too low, and a peer's more than bankml's.**"] if busy else []),
         f"{run['datetime'][:10]}, {key['machine']}; load {load}; engine {key['sources'] or 'not in git'}; {versions}.",
         f"{CPUS.get(run['part'].rpartition('-')[2], '')}One and all threads, {_rates(info)}.",
         *_scaling(run),
@@ -121,7 +122,7 @@ def _duration(seconds: float) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Prints summary and tables of every file named."""
     for name in arguments:
-        run = json.loads(Path(name).read_text(encoding="utf-8"))
+        run = results.read(name, "cases")
         print(f"{summary(run)}\n\n{table(run)}\n\n{aims.table(run)}")
 
 

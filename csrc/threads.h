@@ -18,7 +18,7 @@ class Place {
 };
 
 // The pool, held for as long as this lives. The constructor waits until the pool is free and no earlier place is
-// waiting.
+// waiting; it throws an input_error on a thread that holds the pool already, which would wait for itself.
 class Turn {
  public:
   explicit Turn(const Place& place);

@@ -202,6 +202,13 @@ def test_eight_threads_get_the_same_bits(encoder):
     assert got == [expected[k % 6] for k in range(48)]
 
 
+def test_a_question_whether_to_cancel_that_encodes_is_an_error(encoder):
+    """It would wait for the pass that waits for its answer."""
+    with pytest.raises(bankml.InputError, match="`cancelled` was asked by a pass and encodes itself"):
+        encoder.encode_full([LONG] * 2000, cancelled=lambda: encoder.encode(["a"]) is None)
+    assert np.isfinite(encoder.encode(["a"])).all()
+
+
 def test_cancelled_work_stops(encoder):
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()

@@ -83,3 +83,12 @@ def test_outside_git_there_are_no_sources(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_kinds_of_runs(full: bool, cpu: results.CPU, name: str) -> None:
     assert results.part(full, cpu) == name
+
+
+@pytest.mark.parametrize("content", [None, "no JSON", "{}", '{"profiles": []}'])
+def test_a_file_that_is_no_run_is_a_sentence(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "speed-1.json"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(SystemExit, match=r"bench: .*speed-1\.json (cannot be read|is not a run)"):
+        results.read(str(file), "cases")
