@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from typing import Annotated
 
 import typer
@@ -10,6 +10,8 @@ import typer
 from bankml.errors import InputError
 
 BATCH = 32  # texts encoded and printed at a time: of 30 tokens they fill a pass, and a reader of the pipe sees progress
+
+LONGEST = 64 * 2**20  # bytes of a line: one without an end would fill the memory
 
 Texts = Annotated[
     list[str] | None,
@@ -27,5 +29,10 @@ def batches(texts: list[str] | None) -> Iterator[list[str]]:
 def _lines() -> Iterator[str]:
     if sys.stdin is None:
         raise InputError("stdin is closed; give the texts as arguments, or pipe them in")
-    for line in sys.stdin.buffer:
+    for number in count(1):
+        line = sys.stdin.buffer.readline(LONGEST + 1)
+        if not line:
+            return
+        if len(line) > LONGEST:
+            raise InputError(f"line {number} of stdin is longer than 64 MiB; put each text on a line of its own")
         yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace")

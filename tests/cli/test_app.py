@@ -122,6 +122,14 @@ def test_a_large_answer_that_nothing_takes(shell, tmp_path):
         assert (len(done.stdout), done.stderr) == (10, "")
 
 
+def test_a_line_of_stdin_that_does_not_end(shell, minilm):
+    done = shell(f"tokenize --model {minilm} - < /dev/zero")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith(
+        "line 1 of stdin is longer than 64 MiB; put each text on a line of its own"
+    )
+
+
 def test_a_stdin_that_is_closed(shell, minilm):
     for name in ("embed", "tokenize"):
         done = shell(f"{name} --model {minilm} - <&-")
