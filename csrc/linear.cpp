@@ -163,7 +163,6 @@ void pack_panels(const Backend& backend, const Chunk& chunk, int k0, int k, floa
 // One chunk of outputs of one product, for all m rows; `next` is this thread's next one.
 void multiply_chunk(const Backend& backend, const Packed& packed, int m, const Chunk& chunk, const Chunk& next,
                     float* panels) {
-  const Timed timed(Stage::tiles);
   const Matrix& w = chunk.p->w;
   const int mr = in_blocks(w) ? backend.mr16 : backend.mr;
   for (int k0 = 0; k0 < w.k; k0 += kKBlock) {
@@ -202,6 +201,7 @@ void multiply(const Crew& crew, const Input& x, std::span<const Product> product
   }
   Outputs outputs(products, crew.backend, crew.threads);
   crew.turn.run(crew.threads, [&](int thread) {
+    const Timed timed(Stage::tiles);
     for (Chunk now = outputs.take(), next; now.p != nullptr; now = next) {
       next = outputs.take();
       multiply_chunk(crew.backend, packed, x.m, now, next, crew.of(thread));
