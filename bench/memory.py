@@ -5,9 +5,7 @@ It embeds the sections of the Debian FAQ in ten languages, cut to 64 tokens each
 """
 
 import argparse
-import datetime
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -15,10 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import cases, sections
-from oracle import report
+from bench import cases, results, sections
 
-RESULTS = Path(__file__).with_name("results")
 STARTS = 5  # processes whose start-up is measured; the median counts
 PROMISED = {"resident": 0.75e9, "first_vector": 1.0, "import": 0.2}  # bytes, seconds
 
@@ -75,16 +71,6 @@ def broken(found: dict[str, Any]) -> list[str]:
     return [name for name, most in PROMISED.items() if found[name] > most]
 
 
-def keep(found: dict[str, Any]) -> Path:
-    """Writes the figures with date, machine, load and versions to bench/results."""
-    now = datetime.datetime.now()
-    RESULTS.mkdir(exist_ok=True)
-    file = RESULTS / f"memory-{now:%Y%m%d-%H%M%S}.json"
-    about = {"datetime": now.isoformat(), "machine": report.machine(), "load": os.getloadavg()}
-    file.write_text(json.dumps({**about, "versions": report.versions(), "figures": found}, indent=1), encoding="utf-8")
-    return file
-
-
 def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
@@ -94,7 +80,7 @@ def main() -> int:
     options = parser.parse_args()
     texts = [text for language in sections.LANGUAGES for text in sections.sections(language)]
     found = figures(options.model or cases.BGE_M3.path(), texts, 0 if options.whole else options.max_tokens)
-    print("\n".join([*lines(found), str(keep(found))]))
+    print("\n".join([*lines(found), str(results.keep("memory", {"figures": found})[0])]))
     for name in broken(found):
         print(f"more than promised: {name} is {found[name]:.3g}, {PROMISED[name]:.3g} is promised", file=sys.stderr)
     return 1 if broken(found) else 0

@@ -5,7 +5,6 @@ The JSON goes to bench/results; `python -m bench.page FILE` puts its table into 
 """
 
 import argparse
-import datetime
 import json
 import math
 import os
@@ -19,12 +18,11 @@ from typing import Any
 
 from bankml._engine import default_threads
 from bankml.settings import Settings
-from bench import cases
-from oracle import report
+from bench import cases, results
+from bench.report import markdown
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "build" / "profile" / "bankml_profile"
-RESULTS = Path(__file__).with_name("results")
 PROSE = ROOT / "LICENSE-APACHE"  # 1,581 words of English that nobody edits
 STRIDE = 37  # words between the beginnings of two texts
 DEFAULT = ("1x12", "64x32", "1x512")
@@ -91,7 +89,7 @@ def table(profiles: Sequence[Profile]) -> str:
     head = ["model", "texts x tokens", "backend", "threads", "a call", *stages, "no stage", "clocks"]
     rows = [[*_about(one), *(_share(one["stages"][name]) for name in [*stages, "other"])] for one in profiles]
     rows = [[*row, _share(one["marks"])] for row, one in zip(rows, profiles, strict=True)]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
+    return markdown(head, rows)
 
 
 def summary(run: Mapping[str, Any]) -> str:
@@ -152,12 +150,8 @@ def read_options(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> None:
     """Measures, keeps the JSON and prints the table."""
     options = read_options(arguments)
-    now, load = datetime.datetime.now(), os.getloadavg()
-    about = {"datetime": now.isoformat(), "machine": report.machine(), "load": load}
-    run = {**about, "profiles": profiles(chosen(options), options)}
-    RESULTS.mkdir(exist_ok=True)
-    file = RESULTS / f"profile-{now:%Y%m%d-%H%M%S}.json"
-    file.write_text(json.dumps(run, indent=1), encoding="utf-8")
+    load = os.getloadavg()
+    file, run = results.keep("profile", {"profiles": profiles(chosen(options), options)}, load)
     if options.json:
         print(json.dumps(run, indent=1))
     else:

@@ -30,6 +30,19 @@ def read(name: str, holds: str = "") -> dict[str, Any]:
     return run
 
 
+def keep(
+    kind: str, found: dict[str, Any], load: tuple[float, float, float] | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """Writes figures with date, machine, load (of now, if none is given) and versions; the file, and what it holds."""
+    now = datetime.datetime.now()
+    about = {"datetime": now.isoformat(), "machine": report.machine(), "load": load or os.getloadavg()}
+    run = {**about, "versions": report.versions(), **found}
+    FOLDER.mkdir(exist_ok=True)
+    file = FOLDER / f"{kind}-{now:%Y%m%d-%H%M%S}.json"
+    file.write_text(json.dumps(run, indent=1), encoding="utf-8")
+    return file, run
+
+
 def part(full: bool, cpu: CPU) -> str:
     """What a kind of run is called, in file names and in docs/performance.md: speed, speed-full-avx2, …"""
     return "-".join(["speed", *(["full"] if full else []), *([cpu] if cpu != "native" else [])])

@@ -3,7 +3,6 @@
 Each engine lives in a process of its own, so that none's threads or memory touch another's.
 """
 
-import os
 import statistics
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 
 from bench import cases, cpu, engines, peak
 from bench.cases import Case, Model
-from bench.engines import BANKML, ONE_THREAD, UnsuitableError
+from bench.engines import BANKML, ONE_THREAD, THREADS, UnsuitableError
 from bench.worker import EngineError, Turn, Worker
 
 LEAST_COSINE = {  # of a peer's vector to ours
@@ -28,8 +27,6 @@ TURN, MOST_REPEATS = 0.1, 20  # a turn is so many seconds of bankml's calls, at 
 LEAST, MOST = 5, 9  # rounds
 ENOUGH = 20.0  # seconds after which the least number of rounds will do
 LONG, LONG_ENOUGH = 60.0, 180.0  # seconds of a long round, and of all rounds when they are long
-
-THREADS = len(os.sched_getaffinity(0))
 
 
 @dataclass

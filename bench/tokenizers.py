@@ -5,8 +5,6 @@ The second table is tokenizing's share of embedding. Exit status 1 when that is 
 """
 
 import argparse
-import datetime
-import json
 import os
 import statistics
 import sys
@@ -18,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from bankml.encoder import Encoder
-from bench import cases, sections
-from oracle import report, texts, vocabularies
+from bench import cases, results, sections
+from bench.report import markdown
+from oracle import texts, vocabularies
 
-RESULTS = Path(__file__).with_name("results")
 ROUNDS = 7
 TURN = 0.02  # CPU seconds of a turn at least: after another engine's turn the caches are cold
 SINGLE = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"}
@@ -198,7 +196,7 @@ def speed_table(speeds: Sequence[dict[str, Any]]) -> str:
     """A line for each vocabulary and corpus; for each peer how many times as fast bankml is."""
     head = ["model", "texts", "MB", "bankml MB/s", "ns a token", "tokenizers MB/s", "sentencepiece MB/s"]
     rows = [[*_own(line), *(_peer(line, name) for name in ("tokenizers", "sentencepiece"))] for line in speeds]
-    return _markdown([head, *rows])
+    return markdown(head, rows)
 
 
 def share_table(shares: Sequence[dict[str, Any]]) -> str:
@@ -209,7 +207,7 @@ def share_table(shares: Sequence[dict[str, Any]]) -> str:
         part, whole = line["seconds"]["tokenize"]["min"], line["seconds"]["encode"]["min"]
         cells = [f"{1e6 * part:.1f} µs", f"{1e9 * part / line['tokens']:.0f}", f"{1e3 * whole:.1f} ms"]
         rows.append([line["model"], line["case"], *cells, f"{part / whole:.2%}"])
-    return _markdown([head, *rows])
+    return markdown(head, rows)
 
 
 def _own(line: dict[str, Any]) -> list[str]:
@@ -231,11 +229,6 @@ def _rate(line: dict[str, Any], engine: str) -> str:
     return f"{line['bytes'] / line['seconds'][engine]['min'] / 1e6:.1f}"
 
 
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = rows
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *body))
-
-
 def too_much(shares: Sequence[dict[str, Any]]) -> list[str]:
     """MiniLM's cases in which tokenizing takes more than is promised."""
     return [
@@ -255,24 +248,13 @@ def slower(speeds: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def keep(found: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
-    """Writes the figures with date, machine, load and versions to bench/results."""
-    now = datetime.datetime.now()
-    RESULTS.mkdir(exist_ok=True)
-    about = {"datetime": now.isoformat(), "machine": report.machine(), "load": os.getloadavg()}
-    run = {**about, "versions": report.versions(), **found}
-    file = RESULTS / f"tokenizers-{now:%Y%m%d-%H%M%S}.json"
-    file.write_text(json.dumps(run, indent=1), encoding="utf-8")
-    return file, run
-
-
 def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.tokenizers", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"turns of each engine (default {ROUNDS})")
     options = parser.parse_args()
     os.environ |= SINGLE
-    file, run = keep(figures(options.rounds))
+    file, run = results.keep("tokenizers", figures(options.rounds))
     print(f"{lines(run)}\n\n{file}")
     if slow := too_much(run["shares"]):
         print(f"tokenizing takes more than {PROMISED:.0%} of {', '.join(slow)}", file=sys.stderr)

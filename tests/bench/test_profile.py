@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench import cases, profile
+from bench import cases, profile, results
 from bench.profile import Shape
 from oracle import seeded
 
@@ -114,7 +114,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
 def test_the_json_is_printed_and_kept(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(profile, "RESULTS", tmp_path)
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
     profile.main(["--model", str(model), "--texts", "1x8", "2x8", "--threads", "1", "--seconds", "0", "--json"])
     run = json.loads(capsys.readouterr().out)
     assert [one["case"] for one in run["profiles"]] == ["1 x 8", "2 x 8"]
