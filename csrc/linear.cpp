@@ -13,7 +13,8 @@ namespace {
 
 bool in_blocks(const Matrix& w) { return info(w.type).block > 1; }
 
-int tiles(int mr, int m) { return (m + mr - 1) / mr; }
+// Of so many rows each, or panels of so many outputs.
+int tiles(int size, int count) { return (count + size - 1) / size; }
 
 // Rows row … row + m. A product's rows are shared out evenly: 15 rows are 3 tiles of 5, not 6, 6 and 3, because a tile
 // of few rows waits for its own sums (3 rows of 6 take as long as 4).
@@ -99,7 +100,7 @@ class Outputs {
   }
 
  private:
-  int panels(const Product& p) const { return (p.w.n + nr_ - 1) / nr_; }
+  int panels(const Product& p) const { return tiles(nr_, p.w.n); }
 
   std::span<const Product> products_;
   int nr_;

@@ -136,7 +136,10 @@ Process* process = nullptr;
 std::once_flag made;
 
 // The parent's threads do not exist in the child, and its locks may be held by them: leave both behind.
-void after_fork_in_child() { process = new Process; }
+void after_fork_in_child() {
+  process = new Process;
+  has_turn = false;
+}
 
 Process& shared() {
   std::call_once(made, [] {

@@ -209,6 +209,26 @@ def test_a_question_whether_to_cancel_that_encodes_is_an_error(encoder):
     assert np.isfinite(encoder.encode(["a"])).all()
 
 
+def test_a_child_forked_by_the_question_may_encode(encoder):
+    """The pass that asks is the parent's; the child has a pool of its own."""
+    asked = []
+
+    def in_a_child():
+        if not asked:
+            child = os.fork()
+            if child == 0:
+                try:
+                    os._exit(0 if encoder.encode(["a"]).shape == (1, 384) else 1)
+                finally:
+                    os._exit(2)
+            asked.append(os.waitpid(child, 0)[1])
+        return True
+
+    with pytest.raises(bankml.Error):
+        encoder.encode_full([LONG] * 2000, cancelled=in_a_child)
+    assert asked == [0]
+
+
 def test_cancelled_work_stops(encoder):
     stop = threading.Event()
     threading.Timer(0.2, stop.set).start()
