@@ -47,10 +47,14 @@ def test_the_encoder_needs_numpy_and_the_engine_alone():
     assert not (loaded - modules_after("import numpy")) & HEAVY
 
 
-def test_import_takes_less_than_200_ms():
-    code = "import time; t = time.process_time(); import bankml; bankml.Encoder; print(time.process_time() - t)"
-    runs = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
-    assert min(runs) < 0.2  # 0.12 s, nearly all of it numpy's; CPU time, because other processes use the same cores
+def test_import_takes_little_more_than_numpys():
+    def seconds(code: str) -> float:
+        """CPU time, because other processes use the same cores; the least of five, because they use the same caches."""
+        timed = f"import time; t = time.process_time(); {code}; print(time.process_time() - t)"
+        return min(float(subprocess.check_output([sys.executable, "-c", timed])) for _ in range(5))
+
+    # 1.05 times numpy's 0.11 s on a Zen 5; numpy's alone is 0.23 s on a slow host, which no code of ours can change
+    assert seconds("import bankml; bankml.Encoder") < 1.25 * seconds("import numpy")
 
 
 def test_the_promised_names_are_there():

@@ -39,7 +39,7 @@ def test_the_stages_of_a_long_text_are_all_its_time(model: Path, threads: int) -
 @built
 def test_a_thread_that_has_nothing_to_do_waits(model: Path) -> None:
     alone, both = (profile.summed(profile.measure(model, Shape(1, 4), "", n, 0.2))["stages"] for n in (1, 2))
-    assert alone["wait"] < 0.1 < both["wait"]  # four rows are one tile: packing and norms leave one thread idle
+    assert both["wait"] > 10 * alone["wait"]  # 0.10 and 0.002: four rows are one tile, so one thread is often idle
 
 
 @built
