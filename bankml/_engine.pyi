@@ -83,7 +83,7 @@ class Engine:
         max_tokens: int = 0,
         cancelled: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        """What `encode` would encode: ids of all texts, where each starts (n + 1,), truncated (n,). Releases the GIL."""
+        """What `encode` would encode: ids of all texts, where each starts (n + 1,), truncated (n,)."""
     def encode_pass(
         self,
         ids: NDArray[np.int32],

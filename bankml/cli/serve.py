@@ -22,10 +22,15 @@ def serve(
     backend: Annotated[
         str | None, typer.Option(help="Kernels by name.", show_default="the best this CPU allows")
     ] = None,
+    max_queue: Annotated[int, typer.Option(min=1, help="Requests in flight; one more is told to come again.")] = 512,
+    max_queue_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of the requests in flight, a text counting at least 64.")
+    ] = 8 * 2**20,
     json: AsJson = False,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve import server
+    from bankml.serve.limits import Limits
 
     for sentence in strangers(os.environ):
         note(sentence)
@@ -41,4 +46,5 @@ def serve(
                 name = printable(choice.name)
                 print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
 
-        server.Served(choice, threads, backend).run(listener, host, ready)
+        limits = Limits(max_queue_requests=max_queue, max_queue_tokens=max_queue_tokens)
+        server.Served(choice, threads, backend, limits).run(listener, host, ready)

@@ -13,6 +13,7 @@ from bankml.serve import catalogue, ollama, openai, own
 from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
+from bankml.serve.ledger import Accounts
 from bankml.serve.state import State
 
 # Pages of this machine and of desktop apps, as Ollama allows them.
@@ -67,7 +68,12 @@ def create_app(shared: State, loopback: bool) -> Starlette:
     )
     app = Starlette(
         routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
-        middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), cors],
+        middleware=[
+            Middleware(Ending),
+            Middleware(Guard, loopback=loopback),
+            Middleware(Accounts, ledger=shared.ledger),
+            cors,
+        ],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
     )
     app.state.shared = shared

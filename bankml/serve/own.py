@@ -1,6 +1,7 @@
 """bankml's own routes: /health, /health/live, /health/ready, /info, /tokenize."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import bankml
 from bankml.encoder import Encoder
 from bankml.errors import Error
 from bankml.serve.answers import Answer
-from bankml.serve.bodies import MAX_TEXTS, listed, read
+from bankml.serve.bodies import listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -53,7 +54,9 @@ async def info(request: Request) -> Response:
     """The served model, how it is computed, and how many texts one request may hold."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
-        return Answer(await shared.run(request, loaded, lambda encoder, cancelled: _info(encoder)))
+        about = await shared.run(request, loaded, lambda encoder, gone: _info(encoder))
+    limits = asdict(shared.ledger.limits)
+    return Answer(about | {"max_texts": shared.max_texts, "limits": limits, "version": bankml.__version__})
 
 
 async def tokenize(request: Request) -> Response:
@@ -61,12 +64,12 @@ async def tokenize(request: Request) -> Response:
     body = await read(request, TokenizeRequest)
     if body.input is None:
         raise RefusedError(400, "input is required: a text or a list of texts")
-    texts = listed(body.input)
     shared = state(request)
+    texts = listed(body.input, shared.max_texts)
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
 
-        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> list[list[int]]:
+        def call(encoder: Encoder, gone: Callable[[], bool]) -> list[list[int]]:
             return [_tokens(encoder, index, text) for index, text in enumerate(texts)]
 
         tokens = await shared.run(request, loaded, call)
@@ -83,4 +86,4 @@ def _tokens(encoder: Encoder, index: int, text: str) -> list[int]:
 
 def _info(encoder: Encoder) -> dict[str, Any]:
     names = ("name", "digest", "arch", "dims", "context_length", "pooling", "backend", "threads")
-    return {name: getattr(encoder, name) for name in names} | {"max_texts": MAX_TEXTS, "version": bankml.__version__}
+    return {name: getattr(encoder, name) for name in names}

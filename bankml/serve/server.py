@@ -15,6 +15,8 @@ from bankml.models import Choice
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.guard import is_loopback
+from bankml.serve.ledger import Ledger
+from bankml.serve.limits import Limits
 from bankml.serve.names import Names
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
@@ -27,9 +29,12 @@ IDLE = 75  # seconds an idle connection stays open; clients keep a pool of them
 class Served:
     """A server of one model by default, and of every other model on this machine by name."""
 
-    def __init__(self, choice: Choice, threads: int | None = None, backend: str | None = None) -> None:
+    def __init__(
+        self, choice: Choice, threads: int | None = None, backend: str | None = None, limits: Limits | None = None
+    ) -> None:
         self.choice = choice
-        self._state = State(Names(choice), Engines(Settings.read().keep_alive, threads, backend), Workers())
+        engines = Engines(Settings.read().keep_alive, threads, backend)
+        self._state = State(Names(choice), engines, Workers(), Ledger(limits or Limits()))
 
     def run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         """Serve until SIGINT or SIGTERM; `ready` is called when the model is loaded and connections are accepted."""
@@ -52,8 +57,7 @@ class Served:
             with _signals_end_it():
                 await _Server(config, ready).serve(sockets=[listener])
         finally:
-            self._state.workers.close()
-            self._state.engines.close()
+            self._state.close()
 
 
 class _Server(uvicorn.Server):

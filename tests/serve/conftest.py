@@ -18,6 +18,8 @@ from bankml import models
 from bankml.encoder import Encoder
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
+from bankml.serve.ledger import Ledger
+from bankml.serve.limits import Limits
 from bankml.serve.names import Names
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
@@ -85,15 +87,15 @@ def http(server: Server) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def inside(model: Path, max_pending: int = 512) -> Iterator[Ask]:
+def inside(model: Path, **limits: float) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
-    workers, engines = Workers(2, max_pending), Engines(300 * 10**9, threads=1)
-    transport = httpx.ASGITransport(create_app(State(Names(models.choose(str(model))), engines, workers), True))
+    engines, ledger = Engines(300 * 10**9, threads=1), Ledger(Limits(**limits))
+    state = State(Names(models.choose(str(model))), engines, Workers(2), ledger)
+    transport = httpx.ASGITransport(create_app(state, True))
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         yield lambda *arguments, **more: runner.run(client.request(*arguments, **more))
-        engines.close()
-        workers.close()
+        state.close()
 
 
 @pytest.fixture(scope="session")
