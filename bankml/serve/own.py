@@ -43,10 +43,13 @@ async def live(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """The served model can be used: the socket opens after it was loaded, so what remains is that its file is there."""
-    served = state(request).names.served
+    """The next request would be served: the served model's file is there, and the queue has room."""
+    shared = state(request)
+    served = shared.names.served
     if not served.path.is_file():
         raise RefusedError(503, f"the file of {served.name} is gone: {served.path}")
+    if shared.ledger.full:
+        raise shared.ledger.refusal()
     return Answer({"status": "ok", "model": served.name})
 
 

@@ -67,8 +67,15 @@ class Scheduler:
             self._threads[-1].start()
 
     def _serve(self, urgent: bool) -> None:
-        while taken := self._take(urgent):
+        while self._step(urgent):
+            pass
+
+    def _step(self, urgent: bool) -> bool:
+        """One pass; whether there may be more. What it held is let go of before the next one is waited for."""
+        taken = self._take(urgent)
+        if taken:
             self._work(taken)
+        return taken is not None
 
     def _take(self, urgent: bool) -> Pass | None:
         """The next pass, when there is one; None when the scheduler was closed."""
