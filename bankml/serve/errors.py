@@ -9,6 +9,7 @@ from bankml.serve.answers import Answer
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
 CANCELED = "request canceled"
+ENDING = "the server is ending; ask again when it is back"
 INPUT_TYPE = "invalid input type"
 NOT_FINITE = "embedding contains NaN or Inf values"
 TOO_LONG = "the input length exceeds the context length"

@@ -45,6 +45,11 @@ class Job:
         end = int(np.searchsorted(starts, starts[self.next] + room, "right")) - 1
         return max(end, self.next + at_least)
 
+    def end(self, error: Exception) -> None:
+        """Give it up, from any thread, and tell who waits why."""
+        self.gone = True
+        self.settle(error)
+
     def settle(self, error: Exception | None = None) -> None:
         """Tell who waits, from any thread, that all rows are there or what stopped them."""
         with suppress(RuntimeError):  # the loop was closed, and nobody waits

@@ -61,15 +61,12 @@ class Pass:
             number for share, first in self._numbered() if share.job.gone for number in range(first, first + len(share))
         ]
 
-    def abandon(self) -> None:
-        """Have it end at the next layer."""
-        for share in self.shares:
-            share.job.gone = True
-
     def deliver(self, rows: NDArray[np.float32]) -> None:
-        """Give the jobs their rows, and tell those that have all of them."""
+        """Give the jobs their rows, and tell those that have all of them; rows of jobs that are gone may be zero."""
         for share, first in self._numbered():
             job = share.job
+            if job.gone:
+                continue
             job.rows[share.first : share.last] = rows[first : first + len(share)]
             job.done += len(share)
             if job.done == len(job.tokens):

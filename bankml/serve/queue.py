@@ -33,6 +33,11 @@ class Queue:
         if job in lane:
             lane.remove(job)
 
+    @property
+    def jobs(self) -> list[Job]:
+        """All that wait."""
+        return [job for lane in self._lanes.values() for job in lane]
+
     def has(self, urgent: bool) -> bool:
         """Whether a job waits in this lane."""
         return bool(self._lanes[urgent])
@@ -40,7 +45,7 @@ class Queue:
     @property
     def tokens(self) -> int:
         """Tokens that no pass has taken."""
-        return sum(job.waiting for lane in self._lanes.values() for job in lane)
+        return sum(job.waiting for job in self.jobs)
 
     def take(self, urgent: bool) -> Pass:
         """The next pass of a lane in which a job waits.

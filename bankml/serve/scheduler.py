@@ -5,7 +5,8 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.errors import Error
+from bankml.errors import BusyError, Error
+from bankml.serve.errors import ENDING
 from bankml.serve.job import Job
 from bankml.serve.passes import Pass
 from bankml.serve.queue import Queue
@@ -32,6 +33,8 @@ class Scheduler:
         if not len(job.tokens):
             return job.rows
         with self._changed:
+            if self._closed:
+                raise BusyError(ENDING)
             self._start()
             self._queue.add(job)
             self._changed.notify_all()
@@ -50,11 +53,12 @@ class Scheduler:
             return self._queue.tokens
 
     def close(self) -> None:
-        """End the threads, after the present layers of their passes; no job may come any more."""
+        """End the threads, after the present layers of their passes, and every job: BusyError."""
         with self._changed:
             self._closed = True
-            for running in self._running.values():
-                running.abandon()
+            running = [share.job for taken in self._running.values() for share in taken.shares]
+            for job in [*self._queue.jobs, *running]:
+                job.end(BusyError(ENDING))
             self._changed.notify_all()
         for thread in self._threads:
             thread.join()  # one that is in the engine when the interpreter ends would end it with an abort

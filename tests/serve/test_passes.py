@@ -2,7 +2,6 @@
 
 import asyncio
 
-import numpy as np
 import pytest
 
 from bankml.encoder import Encoder
@@ -57,12 +56,14 @@ def test_texts_of_a_job_that_is_gone_leave_the_pass(encoder):
     asyncio.run(scene())
 
 
-def test_an_abandoned_pass_ends_without_rows(encoder):
+def test_nobody_is_given_the_rows_of_a_job_that_is_gone(encoder):
     async def scene() -> None:
-        taken = Pass(
-            [Share(job, 0, 20) for job in jobs(encoder, *[["why is the sky blue " * 100] * 20] * 2)], urgent=False
-        )
-        taken.abandon()
-        assert not np.any(taken.encode())
+        documents = ["why is the sky blue " * 100] * 20
+        (job,) = jobs(encoder, documents)
+        job.end(RuntimeError("given up"))
+        taken = Pass([Share(job, 0, 20)], urgent=False)
+        taken.deliver(taken.encode())
+        with pytest.raises(RuntimeError, match="given up"):
+            await job.answer
 
     asyncio.run(scene())
