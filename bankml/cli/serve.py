@@ -7,7 +7,7 @@ import typer
 
 from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, note, write_json
-from bankml.settings import Settings, strangers
+from bankml.settings import Settings, duration, strangers
 from bankml.utf8 import printable
 
 
@@ -22,6 +22,10 @@ def serve(
     backend: Annotated[
         str | None, typer.Option(help="Kernels by name.", show_default="the best this CPU allows")
     ] = None,
+    keep_alive: Annotated[
+        str | None,
+        typer.Option(help="How long a model stays in memory unused: 90s, 1h30m, -1 for ever, 0.", show_default="5m"),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
@@ -30,6 +34,7 @@ def serve(
     for sentence in strangers(os.environ):
         note(sentence)
     server.check(Settings.read())
+    keep = _keep_alive(keep_alive)
     with server.listen(host, port) as listener:  # before the model, which may have to be pulled
         choice = choose(model)
         url = server.url(host, listener)
@@ -41,4 +46,12 @@ def serve(
                 name = printable(choice.name)
                 print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
 
-        server.Served(choice, threads, backend).run(listener, host, ready)
+        server.Served(choice, threads, backend, keep).run(listener, host, ready)
+
+
+def _keep_alive(value: str | None) -> int | None:
+    """Nanoseconds of --keep-alive; None leaves it to BANKML_KEEP_ALIVE."""
+    try:
+        return None if value is None else duration(value.strip())
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} is no duration; give {error}", param_hint="--keep-alive") from None

@@ -12,10 +12,12 @@ import uvicorn
 
 from bankml.errors import InputError
 from bankml.models import Choice
+from bankml.serve import allocator
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.guard import is_loopback
 from bankml.serve.names import Names
+from bankml.serve.room import Room
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from bankml.settings import Settings
@@ -27,12 +29,18 @@ IDLE = 75  # seconds an idle connection stays open; clients keep a pool of them
 class Served:
     """A server of one model by default, and of every other model on this machine by name."""
 
-    def __init__(self, choice: Choice, threads: int | None = None, backend: str | None = None) -> None:
+    def __init__(
+        self, choice: Choice, threads: int | None = None, backend: str | None = None, keep_alive: int | None = None
+    ) -> None:
         self.choice = choice
-        self._state = State(Names(choice), Engines(Settings.read().keep_alive, threads, backend), Workers())
+        settings = Settings.read()
+        keep = settings.keep_alive if keep_alive is None else keep_alive
+        room = Room(threads or settings.threads, settings.embed_need)
+        self._state = State(Names(choice), Engines(keep, threads, backend, room), Workers())
 
     def run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         """Serve until SIGINT or SIGTERM; `ready` is called when the model is loaded and connections are accepted."""
+        allocator.give_back_at_once()
         asyncio.run(self._run(listener, host, ready))
 
     async def _run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:

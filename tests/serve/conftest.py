@@ -19,6 +19,7 @@ from bankml.encoder import Encoder
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.names import Names
+from bankml.serve.room import Room
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from oracle import seeded
@@ -85,9 +86,9 @@ def http(server: Server) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def inside(model: Path, max_pending: int = 512) -> Iterator[Ask]:
+def inside(model: Path, max_pending: int = 512, room: Room | None = None) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
-    workers, engines = Workers(2, max_pending), Engines(300 * 10**9, threads=1)
+    workers, engines = Workers(2, max_pending), Engines(300 * 10**9, threads=1, room=room)
     transport = httpx.ASGITransport(create_app(State(Names(models.choose(str(model))), engines, workers), True))
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
