@@ -16,6 +16,7 @@ TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 MAX_THREADS = 1024
 KEEP_ALIVE = 300 * 10**9  # Ollama's
+OLLAMA = "http://127.0.0.1:11434"  # where it listens by itself
 
 PREFIX = "BANKML_"
 # Every variable of bankml's own without the prefix, those included that only other programs or later versions read.
@@ -33,6 +34,7 @@ class Settings:
     embed_model: str | None  # BANKML_EMBED_MODEL, else MINDX_EMBED_MODEL
     embed_model_variable: str | None  # which of the two it came from
     ollama_models: Path | None  # OLLAMA_MODELS
+    ollama: str  # BANKML_OLLAMA: the URL of the Ollama that `bankml serve` forwards to
     backend: str  # BANKML_BACKEND; "": the best one this machine has
     threads: int  # BANKML_THREADS; 0: one per usable physical core
     keep_alive: int  # BANKML_KEEP_ALIVE, the server's
@@ -54,6 +56,7 @@ class Settings:
             embed_model=env.text(model_variable) if model_variable else None,
             embed_model_variable=model_variable,
             ollama_models=env.get("OLLAMA_MODELS", _folder),
+            ollama=env.get("BANKML_OLLAMA", _ollama) or OLLAMA,
             backend=env.text("BANKML_BACKEND") or "",
             threads=env.get("BANKML_THREADS", _threads) or 0,
             keep_alive=KEEP_ALIVE if keep is None else keep,
@@ -135,6 +138,12 @@ def duration(value: str) -> int | None:
         return keep_alive(float(value) if number else value)
     except ValueError:
         raise ValueError("a duration such as 60s, 5m or 1h30m") from None
+
+
+def _ollama(value: str) -> str:
+    from bankml.ollama_address import parse  # and urllib with it, which is a tenth of what importing bankml takes
+
+    return parse(value)
 
 
 def _gigabytes(value: str) -> int:

@@ -23,7 +23,7 @@ def test_defaults() -> None:
 
 
 def test_what_nothing_reads_stops_nothing() -> None:
-    foreign = {"BANKML_OLLAMA": "nowhere", "BANKML_EMBED_KEEP_ALIVE": "m"}
+    foreign = {"BANKML_EMBED_KEEP_ALIVE": "m"}
     assert Settings.read(foreign | {"RAGE_PATH": "~nobody-of-this-name/x"}) == Settings.read({})
 
 

@@ -1,18 +1,20 @@
 """`bankml serve`."""
 
 import os
+import socket
 from typing import Annotated
 
 import typer
 
 from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, note, write_json
+from bankml.ollama_address import is_loopback
 from bankml.settings import Settings, duration, strangers
 from bankml.utf8 import printable
 
 
 def serve(
-    native: Annotated[bool, typer.Option("--native", help="Use bankml's own engine (the only way so far).")] = False,
+    native: Annotated[bool, typer.Option("--native", help="Answer alone: leave nothing to a local Ollama.")] = False,
     model: Model = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 18093,
@@ -36,6 +38,7 @@ def serve(
     server.check(Settings.read())
     keep = _keep_alive(keep_alive)
     with server.listen(host, port) as listener:  # before the model, which may have to be pulled
+        forward = None if native else _forward(listener)
         choice = choose(model)
         url = server.url(host, listener)
 
@@ -46,7 +49,7 @@ def serve(
                 name = printable(choice.name)
                 print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
 
-        server.Served(choice, threads, backend, keep).run(listener, host, ready)
+        server.Served(choice, threads, backend, keep, forward).run(listener, host, ready)
 
 
 def _keep_alive(value: str | None) -> int | None:
@@ -55,3 +58,17 @@ def _keep_alive(value: str | None) -> int | None:
         return None if value is None else duration(value.strip())
     except ValueError as error:
         raise typer.BadParameter(f"{value!r} is no duration; give {error}", param_hint="--keep-alive") from None
+
+
+def _forward(listener: socket.socket) -> str | None:
+    """The Ollama that gets what bankml does not answer; None where that would be this server itself."""
+    from bankml.serve.upstream import is_own
+
+    url = Settings.read().ollama
+    if is_own(url, listener):
+        note(f"nothing is forwarded: BANKML_OLLAMA is {url}, which is this server; set it to where Ollama listens")
+        return None
+    note(f"what bankml does not run is left to Ollama at {url}")
+    if not is_loopback(url):
+        note(f"BANKML_OLLAMA is {url}, another machine: the texts of what is left to it leave this one")
+    return url

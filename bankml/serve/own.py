@@ -1,7 +1,8 @@
 """bankml's own routes: /health, /health/live, /health/ready, /info, /tokenize."""
 
+import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
@@ -10,10 +11,14 @@ from starlette.responses import Response
 import bankml
 from bankml.encoder import Encoder
 from bankml.errors import Error
+from bankml.serve import answering
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import MAX_TEXTS, listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
+
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
 
 
 class TokenizeRequest(msgspec.Struct):
@@ -50,10 +55,11 @@ async def ready(request: Request) -> Response:
 
 
 async def info(request: Request) -> Response:
-    """The served model, how it is computed, and how many texts one request may hold."""
+    """The served model, how it is computed, how many texts one request may hold, and who answers for which model."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
-        return Answer(await shared.run(request, loaded, lambda encoder, cancelled: _info(encoder)))
+        content = await shared.run(request, loaded, lambda encoder, cancelled: _info(encoder))
+    return Answer(content | await _answering(request))
 
 
 async def tokenize(request: Request) -> Response:
@@ -79,6 +85,14 @@ def _tokens(encoder: Encoder, index: int, text: str) -> list[int]:
     except Error as error:
         error.index = index
         raise
+
+
+async def _answering(request: Request) -> dict[str, Any]:
+    upstream: Upstream | None = request.app.state.upstream
+    theirs = [str(row.get("name")) for row in await upstream.listed("/api/tags", "models")] if upstream else []
+    url = upstream.url if upstream else None
+    served = state(request).names.served
+    return {"forward": url, "models": await asyncio.to_thread(answering.table, served, url, theirs)}
 
 
 def _info(encoder: Encoder) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -22,17 +23,30 @@ from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from bankml.settings import Settings
 
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
+
 GRACE = 5  # seconds that requests in flight get at the end
 IDLE = 75  # seconds an idle connection stays open; clients keep a pool of them
 
 
 class Served:
-    """A server of one model by default, and of every other model on this machine by name."""
+    """A server of one model by default, and of every other model on this machine by name.
+
+    `keep_alive` in nanoseconds, else BANKML_KEEP_ALIVE's. `forward`: the URL of the Ollama that gets what bankml does
+    not answer.
+    """
 
     def __init__(
-        self, choice: Choice, threads: int | None = None, backend: str | None = None, keep_alive: int | None = None
+        self,
+        choice: Choice,
+        threads: int | None = None,
+        backend: str | None = None,
+        keep_alive: int | None = None,
+        forward: str | None = None,
     ) -> None:
         self.choice = choice
+        self._forward = forward
         settings = Settings.read()
         keep = settings.keep_alive if keep_alive is None else keep_alive
         room = Room(threads or settings.threads, settings.embed_need)
@@ -46,8 +60,9 @@ class Served:
     async def _run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         async with self._state.engines.hold(self.choice) as loaded:
             self._state.names.add(str(loaded.encoder.metadata.get("general.name", self.choice.name)))
+        upstream = _upstream(self._forward) if self._forward else None
         config = uvicorn.Config(
-            create_app(self._state, is_loopback(host)),
+            create_app(self._state, is_loopback(host), upstream),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -60,8 +75,16 @@ class Served:
             with _signals_end_it():
                 await _Server(config, ready).serve(sockets=[listener])
         finally:
+            if upstream:
+                await upstream.close()
             self._state.workers.close()
             self._state.engines.close()
+
+
+def _upstream(url: str) -> "Upstream":
+    from bankml.serve.upstream import Upstream  # and httpx with it, which nothing else needs
+
+    return Upstream(url)
 
 
 class _Server(uvicorn.Server):

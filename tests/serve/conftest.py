@@ -35,11 +35,11 @@ class Server:
 
 
 @contextmanager
-def running(home: Path, *arguments: str, **environment: str) -> Iterator[Server]:
-    """`bankml serve --native` with its own home, ended by SIGTERM."""
+def running(home: Path, *arguments: str, native: bool = True, **environment: str) -> Iterator[Server]:
+    """`bankml serve` with its own home, ended by SIGTERM."""
     env = {name: value for name, value in os.environ.items() if name not in ("BANKML_EMBED_MODEL", "MINDX_EMBED_MODEL")}
     env |= {"BANKML_HOME": str(home), "OLLAMA_MODELS": str(home / "no-store"), "BANKML_SKIP_MODEL_DOWNLOAD": "1"}
-    command = [sys.executable, "-m", "bankml", "serve", "--native", "--port", "0", "--json", *arguments]
+    command = [sys.executable, "-m", "bankml", "serve", "--port", "0", "--json", *arguments, *["--native"] * native]
     process = subprocess.Popen(command, env=env | environment, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()
