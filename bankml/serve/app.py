@@ -1,5 +1,7 @@
 """The routes of the server, wired together."""
 
+from typing import TYPE_CHECKING
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -15,6 +17,9 @@ from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
 from bankml.serve.ledger import Accounts
 from bankml.serve.state import State
+
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
 
 # Pages of this machine and of desktop apps, as Ollama allows them.
 ORIGINS = (
@@ -57,8 +62,11 @@ async def root(request: Request) -> Response:
     return PlainTextResponse("Ollama is running")
 
 
-def create_app(shared: State, loopback: bool) -> Starlette:
-    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused."""
+def create_app(shared: State, loopback: bool, upstream: "Upstream | None" = None) -> Starlette:
+    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused.
+
+    `upstream`: the Ollama that gets what bankml does not answer; None: nothing is forwarded.
+    """
     cors = Middleware(
         CORSMiddleware,
         allow_origin_regex=ORIGINS,
@@ -66,6 +74,11 @@ def create_app(shared: State, loopback: bool) -> Starlette:
         allow_headers=["*"],
         expose_headers=["X-Bankml-Truncated"],
     )
+    forwarding = []
+    if upstream:
+        from bankml.serve.forwarding import Forwarding
+
+        forwarding = [Middleware(Forwarding, names=shared.names, upstream=upstream)]
     app = Starlette(
         routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
         middleware=[
@@ -73,8 +86,10 @@ def create_app(shared: State, loopback: bool) -> Starlette:
             Middleware(Guard, loopback=loopback),
             Middleware(Accounts, ledger=shared.ledger),
             cors,
+            *forwarding,
         ],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
     )
     app.state.shared = shared
+    app.state.upstream = upstream
     return app

@@ -1,8 +1,9 @@
 """bankml's own routes: /health, /health/live, /health/ready, /info, /tokenize."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
@@ -11,10 +12,14 @@ from starlette.responses import Response
 import bankml
 from bankml.encoder import Encoder
 from bankml.errors import Error
+from bankml.serve import answering
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
+
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
 
 
 class TokenizeRequest(msgspec.Struct):
@@ -54,12 +59,12 @@ async def ready(request: Request) -> Response:
 
 
 async def info(request: Request) -> Response:
-    """The served model, how it is computed, and how many texts one request may hold."""
+    """The served model, how it is computed, how many texts one request may hold, and who answers for which model."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
         about = await shared.run(request, loaded, lambda encoder, gone: _info(encoder))
-    limits = asdict(shared.ledger.limits)
-    return Answer(about | {"max_texts": shared.max_texts, "limits": limits, "version": bankml.__version__})
+    about |= {"max_texts": shared.max_texts, "limits": asdict(shared.ledger.limits), "version": bankml.__version__}
+    return Answer(about | await _answering(request))
 
 
 async def tokenize(request: Request) -> Response:
@@ -85,6 +90,14 @@ def _tokens(encoder: Encoder, index: int, text: str) -> list[int]:
     except Error as error:
         error.index = index
         raise
+
+
+async def _answering(request: Request) -> dict[str, Any]:
+    upstream: Upstream | None = request.app.state.upstream
+    theirs = [str(row.get("name")) for row in await upstream.listed("/api/tags", "models")] if upstream else []
+    url = upstream.url if upstream else None
+    served = state(request).names.served
+    return {"forward": url, "models": await asyncio.to_thread(answering.table, served, url, theirs)}
 
 
 def _info(encoder: Encoder) -> dict[str, Any]:

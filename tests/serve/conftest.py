@@ -14,6 +14,7 @@ from bankml.serve.engines import Engines
 from bankml.serve.ledger import Ledger
 from bankml.serve.limits import Limits
 from bankml.serve.names import Names
+from bankml.serve.room import Room
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from oracle import seeded
@@ -22,9 +23,9 @@ Ask = Callable[..., httpx.Response]
 
 
 @contextmanager
-def inside(model: Path, **limits: float) -> Iterator[Ask]:
+def inside(model: Path, room: Room | None = None, **limits: float) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
-    engines, ledger = Engines(300 * 10**9, threads=1), Ledger(Limits(**limits))
+    engines, ledger = Engines(300 * 10**9, threads=1, room=room), Ledger(Limits(**limits))
     state = State(Names(models.choose(str(model))), engines, Workers(2), ledger)
     transport = httpx.ASGITransport(create_app(state, True))
     with asyncio.Runner() as runner:
