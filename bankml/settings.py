@@ -20,8 +20,8 @@ KEEP_ALIVE = 300 * 10**9  # Ollama's
 PREFIX = "BANKML_"
 # Every variable of bankml's own without the prefix, those included that only other programs or later versions read.
 NAMES = (
-    "API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE OLLAMA PG_DSN "
-    "REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
+    "ACCESS_LOG API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE "
+    "OLLAMA PG_DSN REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
 ).split()
 
 
@@ -38,6 +38,7 @@ class Settings:
     keep_alive: int  # BANKML_KEEP_ALIVE, the server's
     api_key: str | None  # BANKML_API_KEY; the server refuses to start with one until it asks clients for it
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
+    access_log: bool  # BANKML_ACCESS_LOG, the server's
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -58,6 +59,7 @@ class Settings:
             keep_alive=KEEP_ALIVE if keep is None else keep,
             api_key=env.text("BANKML_API_KEY"),
             skip_model_download=env.get("BANKML_SKIP_MODEL_DOWNLOAD", _flag) or False,
+            access_log=env.get("BANKML_ACCESS_LOG", _flag) or False,
         )
 
     @property

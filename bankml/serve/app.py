@@ -1,5 +1,7 @@
 """The routes of the server, wired together."""
 
+from collections.abc import Callable
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -9,11 +11,13 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bankml.errors import Error
-from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve import catalogue, ollama, openai, openapi, own, pages, stats
 from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
+from bankml.serve.recorder import Recorder
 from bankml.serve.state import State
+from bankml.serve.visit import Visit
 
 # Pages of this machine and of desktop apps, as Ollama allows them.
 ORIGINS = (
@@ -35,6 +39,11 @@ ROUTES = [
     Route("/health/ready", own.ready),
     Route("/info", own.info),
     Route("/tokenize", own.tokenize, methods=["POST"]),
+    Route("/metrics", stats.metrics),
+    Route("/stats", stats.stats),
+    Route("/openapi.json", openapi.openapi),
+    Route("/docs", pages.docs),
+    Route("/ui", pages.ui),
 ]
 
 # What Ollama answers below /api/ and an encoder cannot.
@@ -56,18 +65,23 @@ async def root(request: Request) -> Response:
     return PlainTextResponse("Ollama is running")
 
 
-def create_app(shared: State, loopback: bool) -> Starlette:
-    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused."""
+def create_app(shared: State, loopback: bool, log: Callable[[Visit], None] | None = None) -> Starlette:
+    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused.
+
+    `log` is called with each request that is over, see Recorder.
+    """
     cors = Middleware(
         CORSMiddleware,
         allow_origin_regex=ORIGINS,
         allow_methods=["*"],
         allow_headers=["*"],
-        expose_headers=["X-Bankml-Truncated"],
+        expose_headers=["X-Bankml-Truncated", "X-Request-Id"],
     )
+    recorder = Middleware(Recorder, metrics=shared.metrics, log=log)
+    shared.metrics.watch(lambda: (shared.workers.pending, 0), lambda: len(shared.engines.loaded()))
     app = Starlette(
         routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
-        middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), cors],
+        middleware=[recorder, Middleware(Ending), Middleware(Guard, loopback=loopback), cors],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
     )
     app.state.shared = shared

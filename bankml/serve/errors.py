@@ -5,7 +5,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from bankml.errors import BusyError, Error, InputError, NotFiniteError, TooLongError
+from bankml.serve import failures
 from bankml.serve.answers import Answer
+from bankml.serve.visit import visit
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
 CANCELED = "request canceled"
@@ -45,9 +47,12 @@ def stopped(error: Error) -> RefusedError:
 
 def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that failed with `error`; the starlette exception handler for every type."""
-    if isinstance(error, HTTPException):
-        return _unrouted(error)
-    refusal = _refusal(error)
+    answer = _unrouted(error) if isinstance(error, HTTPException) else _refused(request, _refusal(error))
+    visit(request.scope).failure = failures.kind(error, answer.status_code)
+    return answer
+
+
+def _refused(request: Request, refusal: RefusedError) -> Response:
     return Answer(_body(request.url.path, refusal), refusal.status, _HEADERS.get(refusal.status))
 
 

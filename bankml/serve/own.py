@@ -12,6 +12,7 @@ from bankml.encoder import Encoder
 from bankml.errors import Error
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import MAX_TEXTS, listed, read
+from bankml.serve.ending import ENDING
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -42,7 +43,12 @@ async def live(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """The served model can be used: the socket opens after it was loaded, so what remains is that its file is there."""
+    """The served model can be used: the socket opens after it was loaded, so what remains is that its file is there.
+
+    503 too when the server has been told to end, so that whoever shares out requests sends no more.
+    """
+    if state(request).ending.is_set():
+        raise RefusedError(503, ENDING)
     served = state(request).names.served
     if not served.path.is_file():
         raise RefusedError(503, f"the file of {served.name} is gone: {served.path}")

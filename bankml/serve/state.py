@@ -1,8 +1,9 @@
 """What every route of one server shares."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Event
 from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
@@ -11,7 +12,9 @@ from bankml.encoder import Encoded, Encoder
 from bankml.errors import Error, FileChangedError
 from bankml.serve.engines import Engines, Loaded
 from bankml.serve.errors import stopped
+from bankml.serve.metrics import Metrics
 from bankml.serve.names import Names
+from bankml.serve.visit import visit
 from bankml.serve.workers import Workers
 
 T = TypeVar("T")
@@ -24,6 +27,8 @@ class State:
     names: Names
     engines: Engines
     workers: Workers
+    metrics: Metrics = field(default_factory=Metrics)
+    ending: Event = field(default_factory=Event)  # set at the first signal that ends the server
 
     async def run(self, request: Request, loaded: Loaded, call: Callable[[Encoder, Callable[[], bool]], T]) -> T:
         """`call(encoder, cancelled)` of a held model on a worker; once more, loaded anew, when its file was rewritten.
@@ -48,7 +53,10 @@ class State:
             except Error as error:
                 raise stopped(error) from error
 
-        return await self.run(request, loaded, call)
+        encoded = await self.run(request, loaded, call)
+        visit(request.scope).embedded(loaded.choice.name, encoded)
+        self.metrics.passed(len(texts), int(encoded.tokens.sum()))  # one request, one pass
+        return encoded
 
 
 def state(request: Request) -> State:

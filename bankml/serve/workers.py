@@ -44,6 +44,11 @@ class Workers:
             self._calls.discard(gone)
             watcher.cancel()
 
+    @property
+    def pending(self) -> int:
+        """Calls that wait or run."""
+        return len(self._calls)
+
     def close(self) -> None:
         """Cancel what runs and what waits."""
         for gone in self._calls:

@@ -80,7 +80,10 @@ def test_a_rewritten_file_is_loaded_anew_by_the_older_route_too(applications, tm
 
 
 class Client:
-    """The part of a request that workers look at: a client that stays."""
+    """The part of a request that is looked at: a client that stays."""
+
+    def __init__(self) -> None:
+        self.scope: dict = {}
 
     async def receive(self) -> dict:
         await asyncio.sleep(1e6)
