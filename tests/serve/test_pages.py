@@ -84,3 +84,21 @@ def test_pages_are_small_and_lie_in_the_package(application):
 
 def test_the_root_stays_ollamas_sentence(application):
     assert application("GET", "/", headers={"Accept": "text/html"}).text == "Ollama is running"
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of #rrggbb, as WCAG 2 has it."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_is_readable_in_both_schemes(application, scheme):
+    blocks = re.findall(r":root \{(.*?)\}", application("GET", "/ui").text, re.DOTALL)
+    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", blocks[scheme]))
+    pairs = [(ink, back) for ink in ("ink", "soft", "accent", "good", "warn", "bad") for back in ("back", "card")]
+    pairs += [("ink", "faint"), ("accent-ink", "accent"), ("bad", "bad-back")]
+    for ink, back in pairs:
+        light, dark = sorted((luminance(colors[ink]), luminance(colors[back])), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, back)

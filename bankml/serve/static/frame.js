@@ -39,14 +39,15 @@ async function ask(path, options = {}) {
   for (;;) {
     const headers = { ...options.headers };
     if (storedKey()) headers.Authorization = `Bearer ${storedKey()}`;
-    const answer = await fetch(path, { ...options, headers, cache: options.cache ?? "no-store" });
+    const signal = AbortSignal.timeout(options.patience ?? 600000);
+    const answer = await fetch(path, { ...options, headers, signal, cache: "no-store" });
     if (answer.status !== 401) return answer;
     await askForKey();
   }
 }
 
 async function askJson(path) {
-  const answer = await ask(path, { signal: AbortSignal.timeout(10000) });
+  const answer = await ask(path, { patience: 10000 });
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   return answer.json();
 }
