@@ -41,6 +41,14 @@ def test_every_address_is_in_it_with_its_methods(document):
     assert {path for path in [*GETS, *POSTS] if "all-minilm" not in path} <= document["paths"].keys()
 
 
+def test_only_what_an_encoder_cannot_do_is_called_elsewhere(document):
+    called = {path for path, item in document["paths"].items() if item.get("get", {}).get("tags") == ["Elsewhere"]}
+    assert called == {f"/api/{path}" for path in ELSEWHERE}
+    assert all(
+        item.get("post", {}).get("tags") != ["Elsewhere"] or path in called for path, item in document["paths"].items()
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "struct"),
     [
