@@ -5,7 +5,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from bankml.errors import BusyError, Error, InputError, NotFiniteError, TooLongError
+from bankml.serve import failures
 from bankml.serve.answers import Answer
+from bankml.serve.visit import visit
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
 CANCELED = "request canceled"
@@ -36,6 +38,7 @@ class FullError(RefusedError):
     def __init__(self, retry_after: int = 1) -> None:
         super().__init__(503, BUSY)
         self.retry_after = retry_after
+        self.__cause__ = BusyError(BUSY)  # what it is counted as
 
 
 def not_found(name: str) -> RefusedError:
@@ -53,9 +56,13 @@ def stopped(error: Error) -> RefusedError:
 
 def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that failed with `error`; the starlette exception handler for every type."""
-    if isinstance(error, HTTPException):
-        return _unrouted(error)
-    refusal, path = _refusal(error), request.url.path
+    answer = _unrouted(error) if isinstance(error, HTTPException) else _refused(request, _refusal(error))
+    visit(request.scope).failure = failures.kind(error, answer.status_code)
+    return answer
+
+
+def _refused(request: Request, refusal: RefusedError) -> Response:
+    path = request.url.path
     if isinstance(refusal, FullError) and _is_openai(path):
         refusal.status = 429
     return Answer(_body(path, refusal), refusal.status, _headers(refusal))

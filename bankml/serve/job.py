@@ -1,6 +1,7 @@
 """One request's texts on their way through an encoder."""
 
 import asyncio
+import time
 from contextlib import suppress
 
 import numpy as np
@@ -27,6 +28,7 @@ class Job:
         self.done = 0  # texts that have their rows
         self.gone = False  # nobody waits any more
         self._loop = asyncio.get_running_loop()
+        self.came = time.perf_counter()
         self.answer: asyncio.Future[None] = self._loop.create_future()
 
     @property

@@ -15,7 +15,7 @@ from bankml.errors import Error
 from bankml.serve import answering
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import listed, read
-from bankml.serve.errors import RefusedError
+from bankml.serve.errors import ENDING, RefusedError
 from bankml.serve.state import state
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ async def live(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """The next request would be served: the served model's file is there, and the queue has room."""
+    """The next request would be served: the server is not ending, its model's file is there, the queue has room."""
     shared = state(request)
     served = shared.names.served
+    if shared.ending.is_set():
+        raise RefusedError(503, ENDING)
     if not served.path.is_file():
         raise RefusedError(503, f"the file of {served.name} is gone: {served.path}")
     if shared.ledger.full:

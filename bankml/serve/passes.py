@@ -48,6 +48,10 @@ class Pass:
         """How many texts."""
         return sum(map(len, self.shares))
 
+    def waits(self, now: float) -> list[float]:
+        """Seconds that those jobs waited whose first texts are among these."""
+        return [now - share.job.came for share in self.shares if share.first == 0]
+
     def encode(self) -> NDArray[np.float32]:
         """Rows (texts, dims) as the model made them; zero for texts that nobody waits for any more."""
         ids = np.concatenate([share.ids for share in self.shares])

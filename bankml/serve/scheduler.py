@@ -1,6 +1,7 @@
 """Runs jobs through encoders: two threads, one for queries and one for documents, each a pass after the other."""
 
 import threading
+import time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 from bankml.errors import BusyError, Error
 from bankml.serve.errors import ENDING
 from bankml.serve.job import Job
+from bankml.serve.metrics import Metrics
 from bankml.serve.passes import Pass
 from bankml.serve.queue import Queue
 
@@ -18,7 +20,8 @@ class Scheduler:
     The engine runs one pass at a time, and an urgent one between the layers of another: two threads are all it needs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Metrics | None = None) -> None:
+        self._metrics = metrics or Metrics()
         self._queue = Queue()
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
@@ -78,7 +81,12 @@ class Scheduler:
         """One pass; whether there may be more. What it held is let go of before the next one is waited for."""
         taken = self._take(urgent)
         if taken:
+            started = time.perf_counter()
+            for waited in taken.waits(started):
+                self._metrics.stage("queue", waited)
+            self._metrics.passed(taken.texts, taken.tokens)
             self._work(taken)
+            self._metrics.stage("encode", time.perf_counter() - started)
         return taken is not None
 
     def _take(self, urgent: bool) -> Pass | None:

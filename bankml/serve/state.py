@@ -1,8 +1,11 @@
 """What every route of one server shares."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from functools import partial
+from threading import Event
+from typing import TypeVar, cast
 
 from starlette.requests import Request
 
@@ -13,8 +16,10 @@ from bankml.serve.errors import stopped
 from bankml.serve.job import Job
 from bankml.serve.ledger import Ledger
 from bankml.serve.limits import COUNTED_TOKENS
+from bankml.serve.metrics import Metrics
 from bankml.serve.names import Names
 from bankml.serve.scheduler import Scheduler
+from bankml.serve.visit import visit
 from bankml.serve.workers import Workers, while_wanted
 
 T = TypeVar("T")
@@ -22,7 +27,7 @@ T = TypeVar("T")
 SHORT = 4096  # characters of all texts up to which they are tokenized at once: 0.1 ms, less than asking a thread takes
 
 
-@dataclass(frozen=True)
+@dataclass
 class State:
     """Names of models, the models in memory, the threads that use them, and what the requests in flight hold."""
 
@@ -30,7 +35,13 @@ class State:
     engines: Engines
     workers: Workers
     ledger: Ledger = field(default_factory=Ledger)
-    scheduler: Scheduler = field(default_factory=Scheduler)
+    metrics: Metrics = field(default_factory=Metrics)
+    ending: Event = field(default_factory=Event)  # set at the first signal that ends the server
+    scheduler: Scheduler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scheduler = Scheduler(self.metrics)
+        self.engines.on_load = partial(self.metrics.stage, "load")
 
     def close(self) -> None:
         """Stop what runs and drop every model."""
@@ -67,7 +78,9 @@ class State:
         self.ledger.admit(request.scope)
 
         async def work(encoder: Encoder) -> Encoded:
+            started = time.perf_counter()
             tokens = await self._tokens(encoder, texts, truncate, max_tokens)
+            self.metrics.stage("tokenize", time.perf_counter() - started)
             self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
             rows = await self.scheduler.run(Job(encoder, tokens))
             vectors = encoder.shortened(rows, normalize, dimensions)
@@ -81,7 +94,9 @@ class State:
             except Error as error:
                 raise stopped(error) from error
 
-        return await while_wanted(request, self._twice(loaded, refusing))
+        encoded = await while_wanted(request, self._twice(loaded, refusing))
+        visit(request.scope).embedded(loaded.choice.name, encoded)
+        return encoded
 
     async def _tokens(self, encoder: Encoder, texts: list[str], truncate: bool, max_tokens: int | None) -> Tokens:
         if sum(map(len, texts)) <= SHORT:
@@ -90,7 +105,7 @@ class State:
             lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
         )
 
-    async def _twice(self, loaded: Loaded, work: Callable[[Encoder], Any]) -> Any:
+    async def _twice(self, loaded: Loaded, work: Callable[[Encoder], Awaitable[T]]) -> T:
         """`work` of a held model; once more, loaded anew, when its file was rewritten."""
         encoder = loaded.encoder
         try:
