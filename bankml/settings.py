@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,7 +36,7 @@ class Settings:
     backend: str  # BANKML_BACKEND; "": the best one this machine has
     threads: int  # BANKML_THREADS; 0: one per usable physical core
     keep_alive: int  # BANKML_KEEP_ALIVE, the server's
-    api_key: str | None  # BANKML_API_KEY; the server refuses to start with one until it asks clients for it
+    api_key: str | None = field(repr=False)  # BANKML_API_KEY: what clients of the server must send
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
 
     @classmethod

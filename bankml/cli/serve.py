@@ -1,7 +1,9 @@
 """`bankml serve`."""
 
 import os
-from typing import Annotated
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +11,9 @@ from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.settings import Settings, strangers
 from bankml.utf8 import printable
+
+if TYPE_CHECKING:
+    from bankml.serve.access import Access
 
 
 def serve(
@@ -22,23 +27,60 @@ def serve(
     backend: Annotated[
         str | None, typer.Option(help="Kernels by name.", show_default="the best this CPU allows")
     ] = None,
+    uds: Annotated[
+        Path | None, typer.Option(help="Listen on this Unix socket, not on host and port.", show_default=False)
+    ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(help="Serve only who sends a key that is a line of this file.", show_default=False)
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Without a key, let other machines in too.")] = False,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="A web page that may read answers (repeatable), or *.", show_default=False)
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(help="Serve https with this certificate.", show_default=False)
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key.", show_default=False)] = None,
     json: AsJson = False,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
-    from bankml.serve import server
+    from bankml.serve.listener import listen, listen_unix, url
+    from bankml.serve.server import Served
 
     for sentence in strangers(os.environ):
         note(sentence)
-    server.check(Settings.read())
-    with server.listen(host, port) as listener:  # before the model, which may have to be pulled
+    access = _access(api_key_file, origin or [], tls_cert, tls_key)
+    with listen_unix(uds) if uds else listen(host, port) as listener:  # before the model, which may have to be pulled
+        _check_public(listener, host, bool(access.keys) or insecure)
         choice = choose(model)
-        url = server.url(host, listener)
+        address = url(host, listener, bool(access.tls))
 
         def ready() -> None:
             if json:
-                write_json({"url": url, "model": choice.name})
+                write_json({"url": address, "model": choice.name})
             else:
                 name = printable(choice.name)
-                print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
+                print(f"bankml: serving {name} at {address} for clients of Ollama and of OpenAI", flush=True)
 
-        server.Served(choice, threads, backend).run(listener, host, ready)
+        Served(choice, threads, backend).run(listener, ready, access)
+
+
+def _access(key_file: Path | None, origins: list[str], cert: Path | None, key: Path | None) -> "Access":
+    from bankml.serve import keys, tls
+    from bankml.serve import origins as pages
+    from bankml.serve.access import Access
+
+    if (cert is None) != (key is None):
+        raise typer.BadParameter("give both --tls-cert and --tls-key, or neither")
+    context = tls.context(cert, key) if cert and key else None
+    return Access(keys.read(Settings.read().api_key, key_file), tuple(map(pages.checked, origins)), context)
+
+
+def _check_public(listener: socket.socket, host: str, allowed: bool) -> None:
+    from bankml.serve.listener import is_public
+
+    if is_public(listener) and not allowed:
+        raise typer.BadParameter(
+            f"--host {host} lets other machines in and there is no key: set BANKML_API_KEY or give --api-key-file, "
+            "or say --insecure to serve whoever can reach it"
+        )

@@ -3,22 +3,19 @@
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bankml.errors import Error
 from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve.access import ANYBODY, Access
 from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
+from bankml.serve.keys import Keys
+from bankml.serve.origins import cors
 from bankml.serve.state import State
-
-# Pages of this machine and of desktop apps, as Ollama allows them.
-ORIGINS = (
-    r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(:\d+)?|(app|file|tauri|vscode-webview|vscode-file)://.*"
-)
 
 ROUTES = [
     Route("/api/embed", ollama.embed, methods=["POST"]),
@@ -56,18 +53,12 @@ async def root(request: Request) -> Response:
     return PlainTextResponse("Ollama is running")
 
 
-def create_app(shared: State, loopback: bool) -> Starlette:
+def create_app(shared: State, loopback: bool, access: Access = ANYBODY) -> Starlette:
     """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused."""
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origin_regex=ORIGINS,
-        allow_methods=["*"],
-        allow_headers=["*"],
-        expose_headers=["X-Bankml-Truncated"],
-    )
+    keys = [Middleware(Keys, keys=access.keys)] if access.keys else []
     app = Starlette(
         routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
-        middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), cors],
+        middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), *cors(access.origins), *keys],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
     )
     app.state.shared = shared

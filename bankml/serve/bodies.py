@@ -21,6 +21,7 @@ class Key(str):
 LIMIT = 16 * 2**20  # bytes; 5,000 passages of 3 kB
 MAX_TEXTS = 10_000  # of 1,024 dimensions: 41 MB of vectors, some 120 MB of JSON
 SILENCE = 60.0  # seconds without a byte of a body that was begun, after which its client is taken for lost
+TOTAL = 300.0  # seconds for a whole body: 16 MiB at 56 kB/s
 TOO_LARGE = "the request body is larger than 16 MiB; send fewer or shorter texts in one request"
 
 
@@ -68,14 +69,15 @@ async def _bytes(request: Request) -> bytes:
         raise RefusedError(413, TOO_LARGE)
     body = bytearray()
     try:
+        end = asyncio.get_running_loop().time() + TOTAL
         async with asyncio.timeout(SILENCE) as patience:
             async for chunk in request.stream():
-                patience.reschedule(asyncio.get_running_loop().time() + SILENCE)
+                patience.reschedule(min(asyncio.get_running_loop().time() + SILENCE, end))
                 body += chunk
                 if len(body) > LIMIT:
                     raise RefusedError(413, TOO_LARGE)
     except TimeoutError:
-        raise RefusedError(408, f"no byte of the body came for {SILENCE:g} s; send it without pauses") from None
+        raise RefusedError(408, f"no byte of the body came for {SILENCE:g} s, or not all in {TOTAL:g} s") from None
     except ClientDisconnect:
         raise RefusedError(499, CANCELED) from None  # nobody reads it, and it is no fault to log
     return bytes(body)

@@ -14,7 +14,10 @@ NOT_FINITE = "embedding contains NaN or Inf values"
 TOO_LONG = "the input length exceeds the context length"
 
 # A body that stopped coming leaves its connection in the middle of a request.
-_HEADERS = {408: {"Connection": "close"}, 503: {"Retry-After": "1"}}
+_CLOSE = {"Connection": "close"}
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 408: _CLOSE, 503: {"Retry-After": "1"}}
+
+_KINDS = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}  # OpenAI's types
 
 
 class RefusedError(Exception):
@@ -48,7 +51,9 @@ def refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return _unrouted(error)
     refusal = _refusal(error)
-    return Answer(_body(request.url.path, refusal), refusal.status, _HEADERS.get(refusal.status))
+    foreseen = isinstance(error, RefusedError | Error)
+    headers = _HEADERS.get(refusal.status) if foreseen else _CLOSE  # uvicorn ends the connection after a bug
+    return Answer(_body(request.url.path, refusal), refusal.status, headers)
 
 
 def _refusal(error: Exception) -> RefusedError:
@@ -66,7 +71,7 @@ def _body(path: str, refusal: RefusedError) -> dict[str, object]:
     more = {name: value for name, value in ours.items() if value is not None}
     if not path.startswith("/v1/"):
         return {"error": str(refusal), **more}
-    kind = {400: "invalid_request_error", 404: "not_found_error"}.get(refusal.status, "api_error")
+    kind = _KINDS.get(refusal.status, "api_error")
     return {"error": {"message": str(refusal), "type": kind, "param": None, "code": None, **more}}
 
 

@@ -1,27 +1,19 @@
 """The process: a socket, the served model, uvicorn, and a clean end."""
 
 import asyncio
-import contextlib
-import errno
-import logging
-import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import uvicorn
-
-from bankml.errors import InputError
 from bankml.models import Choice
+from bankml.serve.access import ANYBODY, Access
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
-from bankml.serve.guard import is_loopback
+from bankml.serve.http import Http
+from bankml.serve.listener import is_loopback
 from bankml.serve.names import Names
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from bankml.settings import Settings
-
-GRACE = 5  # seconds that requests in flight get at the end
-IDLE = 75  # seconds an idle connection stays open; clients keep a pool of them
 
 
 class Served:
@@ -31,98 +23,16 @@ class Served:
         self.choice = choice
         self._state = State(Names(choice), Engines(Settings.read().keep_alive, threads, backend), Workers())
 
-    def run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
+    def run(self, listener: socket.socket, ready: Callable[[], None], access: Access = ANYBODY) -> None:
         """Serve until SIGINT or SIGTERM; `ready` is called when the model is loaded and connections are accepted."""
-        asyncio.run(self._run(listener, host, ready))
+        asyncio.run(self._run(listener, ready, access))
 
-    async def _run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
+    async def _run(self, listener: socket.socket, ready: Callable[[], None], access: Access) -> None:
         async with self._state.engines.hold(self.choice) as loaded:
             self._state.names.add(str(loaded.encoder.metadata.get("general.name", self.choice.name)))
-        config = uvicorn.Config(
-            create_app(self._state, is_loopback(host)),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_keep_alive=IDLE,
-            timeout_graceful_shutdown=GRACE,
-        )
-        logging.getLogger("uvicorn.error").addFilter(_is_news)
+        app = create_app(self._state, is_loopback(listener), access)
         try:
-            with _signals_end_it():
-                await _Server(config, ready).serve(sockets=[listener])
+            await Http(app, access.tls, ready).answer(listener)
         finally:
             self._state.workers.close()
             self._state.engines.close()
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-
-def check(settings: Settings) -> None:
-    """Raises InputError for a setting that would be silently ignored."""
-    if settings.api_key:
-        raise InputError(
-            "BANKML_API_KEY is set, and keys are not supported yet: unset it, or set it in a proxy in front of bankml"
-        )
-
-
-@contextlib.contextmanager
-def listen(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket bound to host and port (0: a free one), closed at the end. Raises InputError when that cannot be."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listener = socket.socket(family, kind, protocol)
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"the host {host!r} cannot be used ({error}); give an address of this machine") from None
-    with listener:
-        if hasattr(socket, "SO_REUSEPORT"):  # everywhere but on Windows, where REUSEADDR would share a live port
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(address)
-        except (OSError, OverflowError) as error:
-            raise InputError(_cannot_bind(host, port, error)) from None
-        yield listener
-
-
-def url(host: str, listener: socket.socket) -> str:
-    """The address to give to clients."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-
-
-def _cannot_bind(host: str, port: int, error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return f"port {port} of {host} is taken; stop the other server or choose another with --port"
-    if isinstance(error, PermissionError):
-        return f"port {port} of {host} needs privileges; choose one above 1023 with --port"
-    return f"{host}:{port} cannot be listened on ({error}); choose another --host or --port"
-
-
-@contextlib.contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """uvicorn raises the signal that ended it once more when it is done; by then it has been obeyed."""
-    before = {number: signal.signal(number, _obeyed) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _obeyed(number: int, frame: object) -> None:
-    pass
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Not what uvicorn says when the time of requests in flight is over: their clients are told."""
-    return not str(record.msg).startswith("Cancel %s running task(s)")

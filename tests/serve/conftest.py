@@ -13,9 +13,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+import trustme
 
 from bankml import models
 from bankml.encoder import Encoder
+from bankml.serve.access import ANYBODY, Access
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.names import Names
@@ -85,10 +87,11 @@ def http(server: Server) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def inside(model: Path, max_pending: int = 512) -> Iterator[Ask]:
+def inside(model: Path, max_pending: int = 512, access: Access = ANYBODY) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
     workers, engines = Workers(2, max_pending), Engines(300 * 10**9, threads=1)
-    transport = httpx.ASGITransport(create_app(State(Names(models.choose(str(model))), engines, workers), True))
+    shared = State(Names(models.choose(str(model))), engines, workers)
+    transport = httpx.ASGITransport(create_app(shared, True, access))
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         yield lambda *arguments, **more: runner.run(client.request(*arguments, **more))
@@ -120,3 +123,25 @@ def encoder(minilm: Path) -> Iterator[Encoder]:
     """The same model in this process: what the server's answers are compared with."""
     with Encoder(minilm) as encoder:
         yield encoder
+
+
+@dataclass
+class Pair:
+    """A certificate for 127.0.0.1 and localhost, its key, and the authority that clients must trust."""
+
+    certificate: Path
+    key: Path
+    authority: Path
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory) -> Pair:
+    """Made for this run alone."""
+    folder = tmp_path_factory.mktemp("tls")
+    pair = Pair(folder / "server.pem", folder / "server.key", folder / "authority.pem")
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1", "localhost")
+    pair.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(pair.key)
+    authority.cert_pem.write_to_path(pair.authority)
+    return pair
