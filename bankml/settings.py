@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -39,7 +39,7 @@ class Settings:
     threads: int  # BANKML_THREADS; 0: one per usable physical core
     keep_alive: int  # BANKML_KEEP_ALIVE, the server's
     embed_need: int | None  # BANKML_EMBED_NEED_GB in bytes: what a model needs; 0: not checked; None: told by its file
-    api_key: str | None  # BANKML_API_KEY; the server refuses to start with one until it asks clients for it
+    api_key: str | None = field(repr=False)  # BANKML_API_KEY: what clients of the server must send
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
     access_log: bool  # BANKML_ACCESS_LOG, the server's
 

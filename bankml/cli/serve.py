@@ -3,7 +3,8 @@
 import os
 import socket
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,9 @@ from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.ollama_address import is_loopback
 from bankml.settings import Settings, duration, strangers
 from bankml.utf8 import printable
+
+if TYPE_CHECKING:
+    from bankml.serve.access import Access
 
 
 class LogFormat(StrEnum):
@@ -40,6 +44,20 @@ def serve(
         str | None,
         typer.Option(help="How long a model stays in memory unused: 90s, 1h30m, -1 for ever, 0.", show_default="5m"),
     ] = None,
+    uds: Annotated[
+        Path | None, typer.Option(help="Listen on this Unix socket, not on host and port.", show_default=False)
+    ] = None,
+    api_key_file: Annotated[
+        Path | None, typer.Option(help="Serve only who sends a key that is a line of this file.", show_default=False)
+    ] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Without a key, let other machines in too.")] = False,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="A web page that may read answers (repeatable), or *.", show_default=False)
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option(help="Serve https with this certificate.", show_default=False)
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="The certificate's private key.", show_default=False)] = None,
     json: AsJson = False,
     access_log: Annotated[
         bool, typer.Option("--access-log", help="A line on stderr for each request, without its texts.")
@@ -47,29 +65,31 @@ def serve(
     log_format: Annotated[LogFormat, typer.Option(help="Of the access log.")] = LogFormat.plain,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
-    from bankml.serve import server
     from bankml.serve.limits import Limits
+    from bankml.serve.listener import listen, listen_unix, url
+    from bankml.serve.server import Options, Served
 
     for sentence in strangers(os.environ):
         note(sentence)
-    settings = Settings.read()
-    server.check(settings)
     keep = _keep_alive(keep_alive)
-    log = log_format.value if access_log or settings.access_log else None
-    with server.listen(host, port) as listener:  # before the model, which may have to be pulled
+    log = log_format.value if access_log or Settings.read().access_log else None
+    limits = Limits(max_queue_requests=max_queue, max_queue_tokens=max_queue_tokens)
+    access = _access(api_key_file, origin or [], tls_cert, tls_key)
+    with listen_unix(uds) if uds else listen(host, port) as listener:  # before the model, which may have to be pulled
+        _check_public(listener, host, bool(access.keys) or insecure)
         forward = None if native else _forward(listener)
         choice = choose(model)
-        url = server.url(host, listener)
+        address = url(host, listener, bool(access.tls))
 
         def ready() -> None:
             if json:
-                write_json({"url": url, "model": choice.name})
+                write_json({"url": address, "model": choice.name})
             else:
                 name = printable(choice.name)
-                print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
+                print(f"bankml: serving {name} at {address} for clients of Ollama and of OpenAI", flush=True)
 
-        limits = Limits(max_queue_requests=max_queue, max_queue_tokens=max_queue_tokens)
-        server.Served(choice, threads, backend, keep, forward, limits, log).run(listener, host, ready)
+        options = Options(threads, backend, keep, forward, log, limits, access)
+        Served(choice, options).run(listener, ready)
 
 
 def _keep_alive(value: str | None) -> int | None:
@@ -92,3 +112,24 @@ def _forward(listener: socket.socket) -> str | None:
     if not is_loopback(url):
         note(f"BANKML_OLLAMA is {url}, another machine: the texts of what is left to it leave this one")
     return url
+
+
+def _access(key_file: Path | None, origins: list[str], cert: Path | None, key: Path | None) -> "Access":
+    from bankml.serve import keys, tls
+    from bankml.serve import origins as pages
+    from bankml.serve.access import Access
+
+    if (cert is None) != (key is None):
+        raise typer.BadParameter("give both --tls-cert and --tls-key, or neither")
+    context = tls.context(cert, key) if cert and key else None
+    return Access(keys.read(Settings.read().api_key, key_file), tuple(map(pages.checked, origins)), context)
+
+
+def _check_public(listener: socket.socket, host: str, allowed: bool) -> None:
+    from bankml.serve.listener import is_public
+
+    if is_public(listener) and not allowed:
+        raise typer.BadParameter(
+            f"--host {host} lets other machines in and there is no key: set BANKML_API_KEY or give --api-key-file, "
+            "or say --insecure to serve whoever can reach it"
+        )

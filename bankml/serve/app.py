@@ -6,28 +6,25 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bankml.errors import Error
 from bankml.serve import catalogue, ollama, openai, openapi, own, pages, stats
+from bankml.serve.access import ANYBODY, Access
 from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
+from bankml.serve.keys import Keys
 from bankml.serve.ledger import Accounts
+from bankml.serve.origins import cors
 from bankml.serve.recorder import Recorder
 from bankml.serve.state import State
 from bankml.serve.visit import Visit
 
 if TYPE_CHECKING:
     from bankml.serve.upstream import Upstream
-
-# Pages of this machine and of desktop apps, as Ollama allows them.
-ORIGINS = (
-    r"https?://(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(:\d+)?|(app|file|tauri|vscode-webview|vscode-file)://.*"
-)
 
 ROUTES = [
     Route("/api/embed", ollama.embed, methods=["POST"]),
@@ -73,6 +70,7 @@ async def root(request: Request) -> Response:
 def create_app(
     shared: State,
     loopback: bool,
+    access: Access = ANYBODY,
     upstream: "Upstream | None" = None,
     log: Callable[[Visit], None] | None = None,
 ) -> Starlette:
@@ -81,13 +79,7 @@ def create_app(
     `upstream`: the Ollama that gets what bankml does not answer; None: nothing is forwarded. `log` is called with each
     request that is over, see Recorder.
     """
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origin_regex=ORIGINS,
-        allow_methods=["*"],
-        allow_headers=["*"],
-        expose_headers=["X-Bankml-Truncated", "X-Request-Id"],
-    )
+    keys = [Middleware(Keys, keys=access.keys)] if access.keys else []
     forwarding = []
     if upstream:
         from bankml.serve.forwarding import Forwarding
@@ -101,8 +93,9 @@ def create_app(
             Middleware(Recorder, metrics=shared.metrics, log=log),
             Middleware(Ending),
             Middleware(Guard, loopback=loopback),
+            *cors(access.origins),
+            *keys,
             Middleware(Accounts, ledger=shared.ledger),
-            cors,
             *forwarding,
         ],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),

@@ -16,7 +16,13 @@ INPUT_TYPE = "invalid input type"
 NOT_FINITE = "embedding contains NaN or Inf values"
 TOO_LONG = "the input length exceeds the context length"
 
-_KINDS = {400: "invalid_request_error", 404: "not_found_error", 429: "rate_limit_error"}  # OpenAI's types of errors
+# OpenAI's types of errors.
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
 
 
 class RefusedError(Exception):
@@ -56,16 +62,19 @@ def stopped(error: Error) -> RefusedError:
 
 def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that failed with `error`; the starlette exception handler for every type."""
-    answer = _unrouted(error) if isinstance(error, HTTPException) else _refused(request, _refusal(error))
+    if isinstance(error, HTTPException):
+        answer = _unrouted(error)
+    else:
+        answer = _refused(request.url.path, _refusal(error), foreseen=isinstance(error, RefusedError | Error))
     visit(request.scope).failure = failures.kind(error, answer.status_code)
     return answer
 
 
-def _refused(request: Request, refusal: RefusedError) -> Response:
-    path = request.url.path
+def _refused(path: str, refusal: RefusedError, foreseen: bool) -> Response:
     if isinstance(refusal, FullError) and _is_openai(path):
         refusal.status = 429
-    return Answer(_body(path, refusal), refusal.status, _headers(refusal))
+    headers = _headers(refusal) if foreseen else {"Connection": "close"}  # uvicorn ends the connection after a bug
+    return Answer(_body(path, refusal), refusal.status, headers)
 
 
 def _refusal(error: Exception) -> RefusedError:
@@ -88,6 +97,8 @@ def _body(path: str, refusal: RefusedError) -> dict[str, object]:
 
 
 def _headers(refusal: RefusedError) -> dict[str, str]:
+    if refusal.status == 401:
+        return {"WWW-Authenticate": "Bearer"}
     if refusal.status == 408:
         return {"Connection": "close"}  # a body that stopped coming leaves it in the middle of a request
     if refusal.status in (429, 503):

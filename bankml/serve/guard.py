@@ -43,14 +43,6 @@ def is_local(host: str) -> bool:
     return name in ("", "localhost", socket.gethostname().lower()) or name.endswith(LOCAL_SUFFIXES) or _is_address(name)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a server bound to this host can be reached from this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _without_port(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0]

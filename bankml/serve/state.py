@@ -1,6 +1,6 @@
 """What every route of one server shares."""
 
-import time
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,6 +41,9 @@ class State:
 
     def __post_init__(self) -> None:
         self.scheduler = Scheduler(self.metrics)
+        # Long requests that are tokenized at once. More would be no faster, and in a flood of clients that leave, theirs
+        # would fill the queue before that is noticed.
+        self._long = asyncio.Semaphore(4)
         self.engines.on_load = partial(self.metrics.stage, "load")
 
     def close(self) -> None:
@@ -78,10 +81,15 @@ class State:
         self.ledger.admit(request.scope)
 
         async def work(encoder: Encoder) -> Encoded:
-            started = time.perf_counter()
-            tokens = await self._tokens(encoder, texts, truncate, max_tokens)
-            self.metrics.stage("tokenize", time.perf_counter() - started)
-            self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
+            if sum(map(len, texts)) <= SHORT:
+                tokens = encoder.tokens(texts, truncate, max_tokens=max_tokens)
+                self._take(request, tokens)
+            else:
+                async with self._long:
+                    tokens = await self.workers.run(
+                        lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
+                    )
+                    self._take(request, tokens)
             rows = await self.scheduler.run(Job(encoder, tokens))
             vectors = encoder.shortened(rows, normalize, dimensions)
             return Encoded(vectors, tokens.counts, tokens.truncated)
@@ -98,12 +106,8 @@ class State:
         visit(request.scope).embedded(loaded.choice.name, encoded)
         return encoded
 
-    async def _tokens(self, encoder: Encoder, texts: list[str], truncate: bool, max_tokens: int | None) -> Tokens:
-        if sum(map(len, texts)) <= SHORT:
-            return encoder.tokens(texts, truncate, max_tokens=max_tokens)
-        return await self.workers.run(
-            lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
-        )
+    def _take(self, request: Request, tokens: Tokens) -> None:
+        self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
 
     async def _twice(self, loaded: Loaded, work: Callable[[Encoder], Awaitable[T]]) -> T:
         """`work` of a held model; once more, loaded anew, when its file was rewritten."""

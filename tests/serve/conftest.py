@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
+import trustme
 
 from bankml import models
+from bankml.serve.access import ANYBODY, Access
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.ledger import Ledger
@@ -23,11 +26,11 @@ Ask = Callable[..., httpx.Response]
 
 
 @contextmanager
-def inside(model: Path, room: Room | None = None, **limits: float) -> Iterator[Ask]:
+def inside(model: Path, room: Room | None = None, access: Access = ANYBODY, **limits: float) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
     engines, ledger = Engines(300 * 10**9, threads=1, room=room), Ledger(Limits(**limits))
     state = State(Names(models.choose(str(model))), engines, Workers(2), ledger)
-    transport = httpx.ASGITransport(create_app(state, True))
+    transport = httpx.ASGITransport(create_app(state, True, access))
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         yield lambda *arguments, **more: runner.run(client.request(*arguments, **more))
@@ -51,3 +54,25 @@ def application(tiny) -> Iterator[Ask]:
 def applications() -> Callable[..., AbstractContextManager[Ask]]:
     """Starts an application of the test's own."""
     return inside
+
+
+@dataclass
+class Pair:
+    """A certificate for 127.0.0.1 and localhost, its key, and the authority that clients must trust."""
+
+    certificate: Path
+    key: Path
+    authority: Path
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory) -> Pair:
+    """Made for this run alone."""
+    folder = tmp_path_factory.mktemp("tls")
+    pair = Pair(folder / "server.pem", folder / "server.key", folder / "authority.pem")
+    authority = trustme.CA()
+    issued = authority.issue_cert("127.0.0.1", "localhost")
+    pair.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(pair.key)
+    authority.cert_pem.write_to_path(pair.authority)
+    return pair

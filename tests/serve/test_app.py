@@ -76,13 +76,6 @@ def test_a_very_long_address(http):
     assert http.get("/v1/models/" + "a" * 20_000).json()["error"]["message"] == "invalid model name"
 
 
-def test_a_page_asks_first_on_every_path(http):
-    headers = {"Origin": "http://localhost:3000", "Access-Control-Request-Method": "POST"}
-    for path in [*GETS, *POSTS, "/nonesuch"]:
-        answer = http.options(path, headers=headers)
-        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, headers["Origin"])
-
-
 @pytest.fixture
 def full(applications, tiny):
     """An application whose queue holds nothing."""

@@ -203,7 +203,7 @@ def gated(tiny: Path) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(PATIENCE)
-            state.workers.close()
+            state.close()
 
 
 def test_a_server_with_a_key_is_given_it(page, tiny):

@@ -31,6 +31,7 @@ def test_status_and_body(error, status, kind):
         answer = refuse(Request({"type": "http", "path": path, "headers": []}), error)
         assert (answer.status_code, json.loads(answer.body)) == (status, expected)
         assert ("retry-after" in answer.headers) == (status == 503)
+        assert ("connection" in answer.headers) == (type(error) is ValueError)
 
 
 def test_which_input_and_why_are_extra_fields():

@@ -85,4 +85,4 @@ def test_a_server_that_was_told_to_end_is_not_ready(tiny):
             return [(await client.get(path)).status_code for path in ("/health/ready", "/health/live")]
 
     assert asyncio.run(scene()) == [503, 200]
-    shared.workers.close()
+    shared.close()

@@ -8,6 +8,7 @@ import pytest
 from starlette.routing import Route
 
 from bankml.models import choose
+from bankml.serve.access import Access
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.names import Names
@@ -46,8 +47,9 @@ def test_an_id_that_could_be_more_than_one_is_not_taken(application, given):
     assert MADE.fullmatch(answer.headers["x-request-id"])
 
 
-def test_a_page_may_read_the_id(application):
-    answer = application("GET", "/", headers={"Origin": "http://localhost"})
+def test_a_page_may_read_the_id(applications, tiny):
+    with applications(tiny, access=Access(origins=("http://localhost",))) as ask:
+        answer = ask("GET", "/", headers={"Origin": "http://localhost"})
     assert "X-Request-Id" in answer.headers["access-control-expose-headers"]
 
 
