@@ -81,7 +81,7 @@ def create_app(shared: State, loopback: bool, upstream: "Upstream | None" = None
     app = Starlette(
         routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
         middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), cors, *forwarding],
-        exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
+        exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, MemoryError, Exception), refuse),
     )
     app.state.shared = shared
     app.state.upstream = upstream
