@@ -21,8 +21,8 @@ OLLAMA = "http://127.0.0.1:11434"  # where it listens by itself
 PREFIX = "BANKML_"
 # Every variable of bankml's own without the prefix, those included that only other programs or later versions read.
 NAMES = (
-    "API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE OLLAMA PG_DSN "
-    "REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
+    "ACCESS_LOG API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE "
+    "OLLAMA PG_DSN REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
 ).split()
 
 
@@ -41,6 +41,7 @@ class Settings:
     embed_need: int | None  # BANKML_EMBED_NEED_GB in bytes: what a model needs; 0: not checked; None: told by its file
     api_key: str | None  # BANKML_API_KEY; the server refuses to start with one until it asks clients for it
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
+    access_log: bool  # BANKML_ACCESS_LOG, the server's
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -63,6 +64,7 @@ class Settings:
             embed_need=env.get("BANKML_EMBED_NEED_GB", _gigabytes),
             api_key=env.text("BANKML_API_KEY"),
             skip_model_download=env.get("BANKML_SKIP_MODEL_DOWNLOAD", _flag) or False,
+            access_log=env.get("BANKML_ACCESS_LOG", _flag) or False,
         )
 
     @property

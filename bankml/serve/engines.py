@@ -60,6 +60,7 @@ class Engines:
         self._loads: dict[str, asyncio.Task[Loaded]] = {}  # by path; those in progress
         self._waiting: Counter[str] = Counter()  # requests for each of them
         self._loading = asyncio.Lock()
+        self.on_load: Callable[[float], None] = lambda seconds: None  # told how long each load took
 
     @asynccontextmanager
     async def hold(self, choice: Choice, keep_alive: int | None = None) -> AsyncIterator[Loaded]:
@@ -125,10 +126,13 @@ class Engines:
             del self._loads[path]
 
     async def _load(self, choice: Choice) -> Loaded:
+        started = time.perf_counter()
         need = await asyncio.to_thread(self._room.need, choice)
         self._make_room(choice, need)
         file = _identity(choice.path)  # before it is opened: one that is replaced meanwhile is loaded once more
-        return Loaded(choice, await asyncio.to_thread(self._open, choice), need, file)
+        loaded = Loaded(choice, await asyncio.to_thread(self._open, choice), need, file)
+        self.on_load(time.perf_counter() - started)
+        return loaded
 
     def _make_room(self, choice: Choice, need: Need) -> None:
         """Drops models that nobody uses, the first to expire first, until there is memory. Raises ShortError."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,8 +14,8 @@ from bankml.encoder import Encoder
 from bankml.errors import Error
 from bankml.serve import answering
 from bankml.serve.answers import Answer
-from bankml.serve.bodies import MAX_TEXTS, listed, read
-from bankml.serve.errors import RefusedError
+from bankml.serve.bodies import listed, read
+from bankml.serve.errors import ENDING, RefusedError
 from bankml.serve.state import state
 
 if TYPE_CHECKING:
@@ -47,10 +48,15 @@ async def live(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """The served model can be used: the socket opens after it was loaded, so what remains is that its file is there."""
-    served = state(request).names.served
+    """The next request would be served: the server is not ending, its model's file is there, the queue has room."""
+    shared = state(request)
+    served = shared.names.served
+    if shared.ending.is_set():
+        raise RefusedError(503, ENDING)
     if not served.path.is_file():
         raise RefusedError(503, f"the file of {served.name} is gone: {served.path}")
+    if shared.ledger.full:
+        raise shared.ledger.refusal()
     return Answer({"status": "ok", "model": served.name})
 
 
@@ -58,8 +64,9 @@ async def info(request: Request) -> Response:
     """The served model, how it is computed, how many texts one request may hold, and who answers for which model."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
-        content = await shared.run(request, loaded, lambda encoder, cancelled: _info(encoder))
-    return Answer(content | await _answering(request))
+        about = await shared.run(request, loaded, lambda encoder, gone: _info(encoder))
+    about |= {"max_texts": shared.max_texts, "limits": asdict(shared.ledger.limits), "version": bankml.__version__}
+    return Answer(about | await _answering(request))
 
 
 async def tokenize(request: Request) -> Response:
@@ -67,12 +74,12 @@ async def tokenize(request: Request) -> Response:
     body = await read(request, TokenizeRequest)
     if body.input is None:
         raise RefusedError(400, "input is required: a text or a list of texts")
-    texts = listed(body.input)
     shared = state(request)
+    texts = listed(body.input, shared.max_texts)
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
 
-        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> list[list[int]]:
+        def call(encoder: Encoder, gone: Callable[[], bool]) -> list[list[int]]:
             return [_tokens(encoder, index, text) for index, text in enumerate(texts)]
 
         tokens = await shared.run(request, loaded, call)
@@ -97,4 +104,4 @@ async def _answering(request: Request) -> dict[str, Any]:
 
 def _info(encoder: Encoder) -> dict[str, Any]:
     names = ("name", "digest", "arch", "dims", "context_length", "pooling", "backend", "threads")
-    return {name: getattr(encoder, name) for name in names} | {"max_texts": MAX_TEXTS, "version": bankml.__version__}
+    return {name: getattr(encoder, name) for name in names}

@@ -6,7 +6,10 @@ import errno
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
+from threading import Event
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -14,9 +17,13 @@ import uvicorn
 from bankml.errors import InputError
 from bankml.models import Choice
 from bankml.serve import allocator
+from bankml.serve.access_log import access_log
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.guard import is_loopback
+from bankml.serve.ledger import Ledger
+from bankml.serve.limits import Limits
+from bankml.serve.lines import Lines
 from bankml.serve.names import Names
 from bankml.serve.room import Room
 from bankml.serve.state import State
@@ -44,25 +51,33 @@ class Served:
         backend: str | None = None,
         keep_alive: int | None = None,
         forward: str | None = None,
+        limits: Limits | None = None,
+        log: str | None = None,
     ) -> None:
         self.choice = choice
         self._forward = forward
+        self._log = log
         settings = Settings.read()
         keep = settings.keep_alive if keep_alive is None else keep_alive
         room = Room(threads or settings.threads, settings.embed_need)
-        self._state = State(Names(choice), Engines(keep, threads, backend, room), Workers())
+        engines = Engines(keep, threads, backend, room)
+        self._state = State(Names(choice), engines, Workers(), Ledger(limits or Limits()))
 
     def run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         """Serve until SIGINT or SIGTERM; `ready` is called when the model is loaded and connections are accepted."""
         allocator.give_back_at_once()
-        asyncio.run(self._run(listener, host, ready))
+        lines = Lines(sys.stderr.fileno(), self._state.metrics.lost_lines)
+        with lines, contextlib.redirect_stderr(lines):
+            asyncio.run(self._run(listener, host, ready))
 
     async def _run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         async with self._state.engines.hold(self.choice) as loaded:
             self._state.names.add(str(loaded.encoder.metadata.get("general.name", self.choice.name)))
+            self._state.metrics.runs_on(loaded.encoder.backend)
         upstream = _upstream(self._forward) if self._forward else None
+        log = access_log(sys.stderr, self._log) if self._log else None
         config = uvicorn.Config(
-            create_app(self._state, is_loopback(host), upstream),
+            create_app(self._state, is_loopback(host), upstream, log),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -73,12 +88,11 @@ class Served:
         logging.getLogger("uvicorn.error").addFilter(_is_news)
         try:
             with _signals_end_it():
-                await _Server(config, ready).serve(sockets=[listener])
+                await _Server(config, ready, self._state.ending).serve(sockets=[listener])
         finally:
             if upstream:
                 await upstream.close()
-            self._state.workers.close()
-            self._state.engines.close()
+            self._state.close()
 
 
 def _upstream(url: str) -> "Upstream":
@@ -88,9 +102,13 @@ def _upstream(url: str) -> "Upstream":
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], ending: Event) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._ending = ready, ending
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._ending.set()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

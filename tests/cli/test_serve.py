@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from tests.serve.conftest import running
+from tests.serving import running
 
 
 @pytest.mark.parametrize(

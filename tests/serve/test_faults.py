@@ -17,7 +17,7 @@ import pytest
 from bankml.encoder import Encoder
 from bankml.serve.errors import NO_MEMORY
 from oracle import seeded
-from tests.serve.conftest import Server
+from tests.serving import Server
 
 
 def embed(url: str, name: str, texts: list[str], **more: object) -> httpx.Response:

@@ -27,8 +27,8 @@ from bankml.encoder import Encoder
 from bankml.serve.answering import UNKNOWN
 from bankml.serve.upstream import MARK, is_own
 from oracle import seeded
-from tests.serve.conftest import Server, running
 from tests.serve.test_catalogue import manifest
+from tests.serving import Server, running
 
 
 class Ollama:
