@@ -123,11 +123,12 @@ class Encoder:
     ) -> Encoded:
         """As `encode`, with the token count of each text and whether it was cut.
 
-        `max_tokens` lowers the limit below `context_length`. An `urgent` call goes before others that are not, between
-        their layers: a query while documents are encoded. `cancelled` is asked between layers, at most every
-        50 ms, by the thread that encodes while others wait for it: it must not encode itself (InputError).
+        `max_tokens` lowers the limit below `context_length`; InputError when it leaves no room for a token of text. An
+        `urgent` call goes before others that are not, between their layers: a query while documents are encoded.
+        `cancelled` is asked between layers, at most every 50 ms, by the thread that encodes while others wait for it:
+        it must not encode itself (InputError).
         """
-        limit = min(max_tokens or 0, self.context_length)
+        limit = self._limit(max_tokens)
         return Encoded(
             *self._engine.encode(
                 _listed(texts), normalize, truncate, self._kept(dimensions), limit, parse_special, urgent, cancelled
@@ -153,7 +154,7 @@ class Encoder:
         cancelled: Callable[[], bool] | None = None,
     ) -> Tokens:
         """What `encode_full` would encode of these texts; raises as it does."""
-        limit = min(max_tokens or 0, self.context_length)
+        limit = self._limit(max_tokens)
         return Tokens(*self._engine.tokenize_all(_listed(texts), truncate, limit, cancelled))
 
     def encode_pass(
@@ -208,6 +209,22 @@ class Encoder:
 
     def __repr__(self) -> str:
         return f"<Encoder {self.name}: {self.arch}, {self.dims} dimensions, {self.context_length} tokens>"
+
+    def _limit(self, max_tokens: int | None) -> int:
+        """Tokens of a text at most. Raises InputError for a limit that the special tokens alone would fill."""
+        if max_tokens is None:
+            return self.context_length
+        if max_tokens <= self._special_tokens:
+            least = self._special_tokens + 1
+            raise InputError(
+                f"max_tokens is {max_tokens}; give {least} (the special tokens and one more) or more, or None"
+            )
+        return min(max_tokens, self.context_length)
+
+    @cached_property
+    def _special_tokens(self) -> int:
+        """How many a text gets that has no words."""
+        return len(self._engine.tokenize("", False)[0])
 
     def _kept(self, dimensions: int | None) -> int:
         return dimensions if dimensions and 0 < dimensions < self.dims else 0

@@ -58,7 +58,7 @@ class Settings:
             embed_model_variable=model_variable,
             ollama_models=env.get("OLLAMA_MODELS", _folder),
             ollama=env.get("BANKML_OLLAMA", _ollama) or OLLAMA,
-            backend=env.text("BANKML_BACKEND") or "",
+            backend=env.get("BANKML_BACKEND", _backend) or "",
             threads=env.get("BANKML_THREADS", _threads) or 0,
             keep_alive=KEEP_ALIVE if keep is None else keep,
             embed_need=env.get("BANKML_EMBED_NEED_GB", _gigabytes),
@@ -146,6 +146,14 @@ def _ollama(value: str) -> str:
     from bankml.ollama_address import parse  # and urllib with it, which is a tenth of what importing bankml takes
 
     return parse(value)
+
+
+def _backend(value: str) -> str:
+    from bankml._engine import backends
+
+    if value not in backends():
+        raise ValueError(f"a backend of this machine (choose one of: {', '.join(backends())})")
+    return value
 
 
 def _gigabytes(value: str) -> int:

@@ -186,6 +186,14 @@ def test_max_tokens_lowers_the_limit(encoder):
     assert encoder.encode_full([LONG], max_tokens=100_000).tokens.tolist() == [512]
 
 
+@pytest.mark.parametrize("max_tokens", [2, 1, 0, -5])
+def test_a_limit_without_room_for_a_text_is_refused(encoder, max_tokens):
+    for call in (encoder.encode_full, encoder.tokens):
+        with pytest.raises(bankml.InputError, match=rf"max_tokens is {max_tokens}; give 3 "):
+            call(["a"], max_tokens=max_tokens)
+    assert encoder.encode_full([LONG], max_tokens=3).tokens.tolist() == [3]
+
+
 def test_ids_give_the_same_bits_as_the_text(encoder):
     ids = [encoder.tokenize(text) for text in TEXTS[:4]]
     assert encoder.encode_ids(ids).tobytes() == encoder.encode(TEXTS[:4]).tobytes()
@@ -257,7 +265,7 @@ def test_an_unknown_backend_is_never_replaced(minilm, monkeypatch):
     with pytest.raises(bankml.InputError, match="sse9"):
         Encoder(minilm, backend="sse9")
     monkeypatch.setenv("BANKML_BACKEND", "sse9")
-    with pytest.raises(bankml.InputError, match="sse9"):
+    with pytest.raises(bankml.InputError, match=r"BANKML_BACKEND is 'sse9': set it to .*choose one of: .*scalar"):
         Encoder(minilm)
 
 

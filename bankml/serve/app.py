@@ -98,7 +98,7 @@ def create_app(
             Middleware(Accounts, ledger=shared.ledger),
             *forwarding,
         ],
-        exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
+        exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, MemoryError, Exception), refuse),
     )
     app.state.shared = shared
     app.state.upstream = upstream

@@ -94,8 +94,11 @@ class Engines:
         return sorted(self._loaded.values(), key=lambda loaded: -loaded.expires)
 
     def expires_at(self, loaded: Loaded) -> float:
-        """When it goes unless it is asked again, in seconds since the epoch by the clock as it is set now."""
-        return self._wall() + loaded.expires - asyncio.get_running_loop().time()
+        """When it goes unless it is asked again, in seconds since the epoch by the clock as it is set now.
+
+        A model whose time is over while it is used goes after its use: now, as far as one can tell.
+        """
+        return self._wall() + max(0.0, loaded.expires - asyncio.get_running_loop().time())
 
     def close(self) -> None:
         """Drop every model; calls in flight end normally."""

@@ -14,6 +14,7 @@ CANCELED = "request canceled"
 ENDING = "the server is ending; ask again when it is back"
 INPUT_TYPE = "invalid input type"
 NOT_FINITE = "embedding contains NaN or Inf values"
+NO_MEMORY = "memory ran out while this request was worked on; send fewer or shorter texts, or give the server more"
 TOO_LONG = "the input length exceeds the context length"
 
 # OpenAI's types of errors.
@@ -84,6 +85,8 @@ def _refusal(error: Exception) -> RefusedError:
         return RefusedError(503, str(error))
     if isinstance(error, InputError):
         return RefusedError(400, str(error), error.index)
+    if isinstance(error, MemoryError):
+        return RefusedError(500, NO_MEMORY)
     return RefusedError(500, str(error) or type(error).__name__, getattr(error, "index", None))
 
 

@@ -129,7 +129,8 @@ def _limit(options: dict[str, Any] | None) -> int | None:
 def _check_room(limit: int | None) -> None:
     """Raises RefusedError for a `num_ctx` that has room for the special tokens alone: it can hold no text."""
     if limit is not None and limit < LEAST_TOKENS:
-        raise RefusedError(400, NOTHING_LEFT)
+        least = f"a text needs {LEAST_TOKENS} tokens with its special ones; raise it or leave it out"
+        raise RefusedError(400, NOTHING_LEFT, reason=f"num_ctx is {limit}, and {least}")
 
 
 def counts(started: int, ready: int, tokens: int) -> dict[str, int]:

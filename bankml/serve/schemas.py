@@ -100,6 +100,17 @@ DETAILS = answer(
         "embedding_length": COUNT,
     }
 )
+RESIDENT: Schema = {
+    "description": "Bytes of the file in memory, and of its tables beside it; null where the system does not tell.",
+    "anyOf": [COUNT, NULL],
+}
+ANSWERING = answer(
+    {
+        "name": STRING,
+        "answers": {"description": "native, the URL of Ollama, or null for nobody.", "type": ["string", "null"]},
+        "reason": {"description": "Why bankml does not.", "type": ["string", "null"]},
+    }
+)
 LISTED: dict[str, Schema] = {"name": STRING, "model": STRING, "size": COUNT, "digest": STRING, "details": DETAILS}
 OPENAI_MODEL = answer(
     {"id": STRING, "object": {"type": "string", "const": "model"}, "created": {"type": "integer"}, "owned_by": STRING}
@@ -158,7 +169,13 @@ SCHEMAS: dict[str, Schema] = {
         {"models": listed(answer({**LISTED, "modified_at": TIME, "capabilities": listed(STRING)}))},
     ),
     "Ps": answer(
-        {"models": listed(answer({**LISTED, "expires_at": TIME, "size_vram": COUNT, "context_length": COUNT}))}
+        {
+            "models": listed(
+                answer(
+                    {**LISTED, "expires_at": TIME, "size_vram": COUNT, "context_length": COUNT, "resident": RESIDENT}
+                )
+            )
+        }
     ),
     "Version": answer({"version": STRING}),
     "OpenAIRequest": request(
@@ -186,6 +203,9 @@ SCHEMAS: dict[str, Schema] = {
         {
             **dict.fromkeys(("name", "digest", "arch", "pooling", "backend", "version"), STRING),
             **dict.fromkeys(("dims", "context_length", "threads", "max_texts"), COUNT),
+            "limits": {"type": "object", "additionalProperties": NUMBER},
+            "forward": {"description": "The Ollama that gets the rest.", "type": ["string", "null"]},
+            "models": listed(ANSWERING, description="Who answers for which model."),
         }
     ),
     "TokenizeRequest": request(own.TokenizeRequest, ["input"], model=OPTIONAL_MODEL, input=TEXTS),

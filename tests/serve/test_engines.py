@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def test_a_model_goes_when_its_time_is_over_and_nobody_uses_it():
         async with engines.hold(choice) as loaded:
             await asyncio.sleep(0.15)  # the first user's time is over
             assert engines.loaded() == [loaded]
+            assert engines.expires_at(loaded) >= time.time() - 0.01  # not in the past
             loaded.encoder.encode(["a"])
         await asyncio.sleep(0.15)
         assert engines.loaded() == []

@@ -57,8 +57,8 @@ def test_what_stops_an_embedding_is_a_bad_request(error, message):
 
 
 def test_an_error_without_words_is_named():
-    answer = refuse(Request({"type": "http", "path": "/", "headers": []}), MemoryError())
-    assert json.loads(answer.body) == {"error": "MemoryError"}
+    answer = refuse(Request({"type": "http", "path": "/", "headers": []}), RuntimeError())
+    assert json.loads(answer.body) == {"error": "RuntimeError"}
 
 
 def test_not_found_is_ollamas_sentence():

@@ -104,7 +104,7 @@ def test_a_refusal_names_the_input(http, body, index):
 
 
 def test_a_refusal_of_no_input_in_particular_names_none(http):
-    for body in ({"input": 1}, {"model": "nonesuch", "input": "a"}, {"input": "a", "options": {"num_ctx": 2}}):
+    for body in ({"input": 1}, {"model": "nonesuch", "input": "a"}, {"input": "a", "options": {"num_ctx": "many"}}):
         assert set(embed(http, **body).json()) == {"error"}
 
 
@@ -406,6 +406,15 @@ def test_legacy_without_a_prompt(http, body):
 def test_legacy_refusals(http, body, status, message):
     answer = http.post("/api/embeddings", json=body)
     assert (answer.status_code, answer.json()["error"]) == (status, message)
+
+
+@pytest.mark.parametrize("path", ["/api/embed", "/api/embeddings"])
+def test_a_num_ctx_without_room_for_a_text_is_told_why(http, path):
+    body = {"model": "all-minilm", "input": "a", "prompt": "a", "options": {"num_ctx": 2}}
+    assert http.post(path, json=body).json() == {
+        "error": "input after truncation exceeds maximum context length",
+        "reason": "num_ctx is 2, and a text needs 3 tokens with its special ones; raise it or leave it out",
+    }
 
 
 BERT = {"general.architecture": "bert", "bert.pooling_type": 2}
