@@ -193,6 +193,7 @@ SCHEMAS: dict[str, Schema] = {
     "Stats": answer(
         {
             **dict.fromkeys(("version", "backend", "model"), STRING),
+            "started_at": TIME,
             "uptime_seconds": NUMBER,
             "resident_bytes": COUNT,
             "embeddings": {**COUNT, "description": "Requests that embedded something."},
