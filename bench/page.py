@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import aims, memory, profile, report, results, tokenizers
+from bench import aims, load_report, memory, profile, report, results, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 PLOTS = PAGE.parent / "plots"  # where plot.py draws
@@ -27,6 +27,8 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
         return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else []), *_pictures(part)])
     if "profiles" in run:
         return "stages", f"{profile.summary(run)}\n\n{profile.table(run['profiles'])}"
+    if any(part in run for part in load_report.PARTS):
+        return "load", load_report.lines(run)
     if "shares" in run:
         return "tokenizers", tokenizers.lines(run)
     load, versions = run["load"][0], ", ".join(f"{name} {number}" for name, number in run["versions"].items())

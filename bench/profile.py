@@ -19,11 +19,11 @@ from typing import Any
 from bankml._engine import default_threads
 from bankml.settings import Settings
 from bench import cases, results
+from bench.corpus import PROSE
 from bench.report import markdown
 
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "build" / "profile" / "bankml_profile"
-PROSE = ROOT / "LICENSE-APACHE"  # 1,581 words of English that nobody edits
 STRIDE = 37  # words between the beginnings of two texts
 DEFAULT = ("1x12", "64x32", "1x512")
 BGE = {cases.BGE_M3: ("1x15", "1x512"), cases.BGE_M3_Q8_0: ("1x15", "1x512")}

@@ -1,4 +1,4 @@
-"""Memory of this process in bytes, from /proc. Imports nothing heavy: it is loaded into the processes it measures."""
+"""Memory of a process in bytes, from /proc. Imports nothing heavy: it is loaded into the processes it measures."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class Resident:
         return self.anon + self.file
 
 
-def now() -> Resident:
-    """Of the calling process."""
-    with open("/proc/self/status", encoding="ascii") as status:
+def now(pid: int | str = "self") -> Resident:
+    """Of the calling process, or of another."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
         lines = dict(line.split(":", 1) for line in status if ":" in line)
     anon, file, peak = (int(lines[key].split()[0]) << 10 for key in ("RssAnon", "RssFile", "VmHWM"))
     return Resident(anon, file, peak)

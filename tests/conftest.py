@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 from gguf import GGUFReader
@@ -14,6 +16,7 @@ from bankml.settings import Settings
 from oracle import folders, seeded
 from oracle.texts import HARD
 from tests import hub as stub
+from tests.serving import Server, running
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
 os.environ["HF_TOKEN_PATH"] = os.devnull  # read when huggingface-hub is imported: no test sends the user's token
@@ -137,6 +140,43 @@ def overflowing() -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory, minilm: Path, e5: Path) -> Path:
+    """A BANKML_HOME with both built-ins."""
+    home = tmp_path_factory.mktemp("home")
+    (home / "models").mkdir()
+    for model in (minilm, e5):
+        (home / "models" / model.name).symlink_to(model)
+    return home
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., AbstractContextManager[Server]]:
+    """Starts a server of the test's own."""
+    return running
+
+
+@pytest.fixture(scope="session")
+def server(home: Path) -> Iterator[Server]:
+    """Serves all-minilm-l6-v2; multilingual-e5-small is there by name."""
+    with running(home, "--model", "all-minilm") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def http(server: Server) -> Iterator[httpx.Client]:
+    """A client of the shared server."""
+    with httpx.Client(base_url=server.url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def encoder(minilm: Path) -> Iterator[Encoder]:
+    """The same model in this process: what the server's answers are compared with."""
+    with Encoder(minilm) as encoder:
+        yield encoder
 
 
 def _pulled(home: Path, name: str) -> Path:

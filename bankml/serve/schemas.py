@@ -1,11 +1,12 @@
 """JSON Schemas of what the routes accept and answer. Those of requests begin with the structs that decode them."""
 
+import dataclasses
 from typing import Any
 
 import msgspec
 
 from bankml.serve import catalogue, ollama, openai, own
-from bankml.serve.bodies import MAX_TEXTS
+from bankml.serve.limits import Limits
 
 Schema = dict[str, Any]
 
@@ -54,7 +55,7 @@ MODEL: Schema = {
 OPTIONAL_MODEL: Schema = {**MODEL, "type": ["string", "null"], "minLength": 0}
 TEXTS: Schema = {
     "description": "One text or a list of them.",
-    "anyOf": [STRING, listed(STRING, maxItems=MAX_TEXTS)],
+    "anyOf": [STRING, listed(STRING, maxItems=Limits.max_texts)],
 }
 DIMENSIONS: Schema = {
     "description": "The first so many numbers of each vector, brought to length 1 again; none or all of them when it "
@@ -85,6 +86,9 @@ OPTIONS: Schema = {
     ],
 }
 
+PERHAPS: Schema = {"type": ["string", "null"]}
+RESIDENT: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "Bytes in memory."}
+LIMITS = answer(dict.fromkeys((field.name for field in dataclasses.fields(Limits)), NUMBER))
 VECTOR = listed({"type": "number"})
 INDEX: Schema = {**COUNT, "description": "Which of the inputs is to blame."}
 REASON: Schema = {**STRING, "description": "What the sentence leaves unsaid."}
@@ -128,9 +132,9 @@ SCHEMAS: dict[str, Schema] = {
         {"model": STRING, "embeddings": listed(VECTOR)},
         {
             "truncated": listed(COUNT, description="Which inputs were cut."),
-            "total_duration": {**COUNT, "description": "ns"},
-            "load_duration": {**COUNT, "description": "ns"},
-            "prompt_eval_count": {**COUNT, "description": "tokens"},
+            "total_duration": {**COUNT, "description": "Nanoseconds of the whole request."},
+            "load_duration": {**COUNT, "description": "Nanoseconds until the model was in memory."},
+            "prompt_eval_count": {**COUNT, "description": "Tokens of all inputs."},
         },
     ),
     "EmbeddingsRequest": request(
@@ -158,14 +162,20 @@ SCHEMAS: dict[str, Schema] = {
         {"models": listed(answer({**LISTED, "modified_at": TIME, "capabilities": listed(STRING)}))},
     ),
     "Ps": answer(
-        {"models": listed(answer({**LISTED, "expires_at": TIME, "size_vram": COUNT, "context_length": COUNT}))}
+        {
+            "models": listed(
+                answer(
+                    {**LISTED, "expires_at": TIME, "size_vram": COUNT, "resident": RESIDENT, "context_length": COUNT}
+                )
+            )
+        }
     ),
     "Version": answer({"version": STRING}),
     "OpenAIRequest": request(
         openai.EmbeddingsRequest,
         ["model", "input"],
         model=MODEL,
-        input={**TEXTS, "anyOf": [STRING, listed(STRING, minItems=1, maxItems=MAX_TEXTS)]},
+        input={**TEXTS, "anyOf": [STRING, listed(STRING, minItems=1, maxItems=Limits.max_texts)]},
         encoding_format={"anyOf": [{"type": "string", "enum": ["float", "base64"]}, NULL]},
         dimensions=DIMENSIONS,
     ),
@@ -186,6 +196,9 @@ SCHEMAS: dict[str, Schema] = {
         {
             **dict.fromkeys(("name", "digest", "arch", "pooling", "backend", "version"), STRING),
             **dict.fromkeys(("dims", "context_length", "threads", "max_texts"), COUNT),
+            "limits": LIMITS,
+            "forward": {**PERHAPS, "description": "The Ollama that answers for what bankml does not run."},
+            "models": listed(answer({"name": STRING, "answers": PERHAPS, "reason": PERHAPS})),
         }
     ),
     "TokenizeRequest": request(own.TokenizeRequest, ["input"], model=OPTIONAL_MODEL, input=TEXTS),
@@ -207,7 +220,7 @@ SCHEMAS: dict[str, Schema] = {
                     "p95_ms": {"type": ["number", "null"]},
                 }
             ),
-            "limits": {"type": "object", "additionalProperties": NUMBER},
+            "limits": LIMITS,
         }
     ),
     "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
@@ -217,7 +230,10 @@ SCHEMAS: dict[str, Schema] = {
             "error": answer(
                 {
                     "message": STRING,
-                    "type": {"type": "string", "enum": ["invalid_request_error", "not_found_error", "api_error"]},
+                    "type": {
+                        "type": "string",
+                        "enum": ["invalid_request_error", "not_found_error", "rate_limit_error", "api_error"],
+                    },
                     "param": NULL,
                     "code": NULL,
                 },

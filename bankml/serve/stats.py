@@ -1,5 +1,6 @@
 """What the server is doing, for programs: GET /metrics (Prometheus) and GET /stats (JSON, what /ui shows)."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,18 +9,10 @@ from starlette.responses import Response
 
 import bankml
 from bankml.serve.answers import Answer
-from bankml.serve.bodies import LIMIT, MAX_TEXTS, SILENCE
 from bankml.serve.metrics import Metrics, resident_bytes
 from bankml.serve.recent import WINDOW
 from bankml.serve.state import state
-from bankml.serve.workers import MAX_PENDING
 
-LIMITS = {
-    "body_bytes": LIMIT,
-    "texts": MAX_TEXTS,
-    "requests": MAX_PENDING,
-    "body_silence_seconds": SILENCE,
-}
 FRESH = {"Cache-Control": "no-store"}
 
 
@@ -43,7 +36,7 @@ async def stats(request: Request) -> Response:
         **shared.metrics.totals(),
         "failures": shared.metrics.failures(),
         "latency": _latency(shared.metrics),
-        "limits": LIMITS,
+        "limits": asdict(shared.ledger.limits),
     }
     return Answer(content, headers=FRESH)
 

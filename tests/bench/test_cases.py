@@ -56,8 +56,10 @@ def paragraphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     texts = [text for page in pages for text in page.read_text(encoding="utf-8").split("\n\n")]
     monkeypatch.setattr(corpus.sections, "sections", lambda language: texts)
     corpus.mixed.cache_clear()
+    corpus.mixed_texts.cache_clear()
     yield
     corpus.mixed.cache_clear()
+    corpus.mixed_texts.cache_clear()
 
 
 @pytest.mark.usefixtures("paragraphs")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from bench import page
+from tests.bench.test_load import run as load_run
 from tests.bench.test_report import RUN
 
 TEXT = "a\n<!-- speed: start -->\nold\n<!-- speed: end -->\nb <!-- memory: start --><!-- memory: end -->\n"
@@ -23,7 +24,7 @@ def test_a_page_without_marks_is_left_alone() -> None:
 
 def test_the_page_has_every_mark() -> None:
     text = page.PAGE.read_text()
-    for part in (*page.COMMANDS, "memory", "stages", "tokenizers"):
+    for part in (*page.COMMANDS, "memory", "stages", "tokenizers", "load"):
         page.replaced(text, part, "")
 
 
@@ -54,6 +55,12 @@ def test_a_memory_run_is_a_list() -> None:
     part, text = page.block({**about, "figures": found})
     assert part == "memory"
     assert "- resident 710 MB (at most 750): anon 90, file 620; the most at any moment 730" in text
+
+
+def test_a_load_run_is_its_tables() -> None:
+    part, text = page.block(load_run())
+    assert part == "load"
+    assert text.startswith("`make bench-load`, 2026-11-30, a machine; load 0.5 before; numpy 2.")
 
 
 def test_a_profile_is_a_table() -> None:

@@ -139,5 +139,5 @@ def test_stats_are_those_of_metrics_and_keep_no_model(application):
     stats = application("GET", "/stats").json()
     assert stats["embeddings"] >= 1
     assert stats["latency"]["p50_ms"] <= stats["latency"]["p95_ms"]
-    assert stats["limits"]["texts"] == 10_000
+    assert stats["limits"]["max_texts"] == 10_000
     assert application("GET", "/api/ps").json() == {"models": []}  # looking loads nothing

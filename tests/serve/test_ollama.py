@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 
 import httpx
 import numpy as np
-import ollama
 import pytest
 
 from bankml.encoder import Encoder
@@ -29,45 +28,6 @@ def vectors(answer: httpx.Response) -> bytes:
 
 def embed(http: httpx.Client, **body) -> httpx.Response:
     return http.post("/api/embed", json={"model": "all-minilm", **body})
-
-
-# The real client
-
-
-def test_the_ollama_package(server, encoder):
-    client = ollama.Client(server.url)
-    answer = client.embed("all-minilm", TEXTS, options={"num_ctx": 512, "temperature": 0.1}, keep_alive="5m")
-    assert np.array(answer.embeddings, np.float32).tobytes() == encoder.encode(TEXTS).tobytes()
-    assert answer.model == "all-minilm"
-    assert answer.prompt_eval_count == encoder.encode_full(TEXTS).tokens.sum()
-    assert answer.total_duration >= answer.load_duration > 0
-
-
-def test_the_ollama_package_one_text_and_dimensions(server, encoder):
-    answer = ollama.Client(server.url).embed("all-minilm:latest", TEXTS[0], dimensions=64)
-    expected = encoder.encode(TEXTS[:1], dimensions=64)
-    assert np.array(answer.embeddings, np.float32).tobytes() == expected.tobytes()
-
-
-def test_the_ollama_package_async(server, encoder):
-    async def ask() -> list[list[float]]:
-        client = ollama.AsyncClient(server.url)
-        answers = await asyncio.gather(*(client.embed("all-minilm", text) for text in TEXTS if text))
-        return [answer.embeddings[0] for answer in answers]
-
-    expected = encoder.encode([text for text in TEXTS if text])
-    assert np.array(asyncio.run(ask()), np.float32).tobytes() == expected.tobytes()
-
-
-def test_the_ollama_package_legacy(server, encoder):
-    answer = ollama.Client(server.url).embeddings("all-minilm", TEXTS[0])
-    assert np.array(answer.embedding, np.float32).tobytes() == encoder.encode(TEXTS[:1]).tobytes()
-
-
-def test_the_ollama_package_error(server):
-    with pytest.raises(ollama.ResponseError, match=r"model 'nonesuch' not found") as error:
-        ollama.Client(server.url).embed("nonesuch", "a")
-    assert error.value.status_code == 404
 
 
 # Every row of the table of /api/embed

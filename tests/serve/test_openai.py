@@ -1,85 +1,18 @@
-"""/v1/embeddings and /v1/models, as the openai package and others see them."""
+"""/v1/embeddings and /v1/models, on the wire."""
 
-import asyncio
 import base64
 import socket
 
 import numpy as np
-import openai
 import pytest
 
 TEXTS = ["why is the sky blue?", "", "Der Himmel ist blau.", "天空是蓝色的。", "one two three"]
 LONG = "the quick brown fox jumps over the lazy dog " * 200
 
 
-@pytest.fixture(scope="module")
-def client(server):
-    with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client:
-        yield client
-
-
 def refused(http, **body) -> tuple[int, dict]:
     answer = http.post("/v1/embeddings", json={"model": "all-minilm"} | body)
     return answer.status_code, answer.json()["error"]
-
-
-def test_base64_is_what_the_package_asks_for(client, encoder):
-    answer = client.embeddings.create(model="all-minilm", input=TEXTS)
-    got = np.array([row.embedding for row in answer.data], np.float32)
-    assert got.tobytes() == encoder.encode(TEXTS).tobytes()
-    assert [row.index for row in answer.data] == list(range(len(TEXTS)))
-    assert answer.usage.prompt_tokens == answer.usage.total_tokens == encoder.encode_full(TEXTS).tokens.sum()
-    assert (answer.object, answer.model, answer.data[0].object) == ("list", "all-minilm", "embedding")
-
-
-def test_float(client, encoder):
-    answer = client.embeddings.create(model="all-minilm", input=TEXTS[0], encoding_format="float")
-    assert np.array(answer.data[0].embedding, np.float32).tobytes() == encoder.encode(TEXTS[:1]).tobytes()
-
-
-def test_dimensions(client, encoder):
-    answer = client.embeddings.create(model="all-minilm", input=TEXTS, dimensions=100)
-    got = np.array([row.embedding for row in answer.data], np.float32)
-    assert got.tobytes() == encoder.encode(TEXTS, dimensions=100).tobytes()
-
-
-def test_async(server, encoder):
-    async def ask() -> list[list[float]]:
-        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none") as client:
-            ask_one = client.embeddings.create
-            answers = await asyncio.gather(*(ask_one(model="all-minilm", input=text) for text in TEXTS))
-            return [answer.data[0].embedding for answer in answers]
-
-    assert np.array(asyncio.run(ask()), np.float32).tobytes() == encoder.encode(TEXTS).tobytes()
-
-
-def test_models(client):
-    names = [model.id for model in client.models.list()]
-    assert {"all-minilm-l6-v2:latest", "multilingual-e5-small:latest"} == set(names)
-    one = client.models.retrieve("sentence-transformers/all-MiniLM-L6-v2")
-    assert (one.object, one.owned_by) == ("model", "library")
-    assert one.created > 1_600_000_000
-    with pytest.raises(openai.NotFoundError, match="model 'nonesuch' not found"):
-        client.models.retrieve("nonesuch")
-
-
-def test_errors_have_the_shape_that_the_package_reads(client):
-    with pytest.raises(openai.NotFoundError) as error:
-        client.embeddings.create(model="nonesuch", input="a")
-    assert error.value.body == {
-        "message": "model 'nonesuch' not found",
-        "type": "not_found_error",
-        "param": None,
-        "code": None,
-    }
-    with pytest.raises(openai.BadRequestError):
-        client.embeddings.create(model="all-minilm", input=[])
-
-
-def test_token_ids_are_refused_with_the_switch_that_helps(client):
-    for ids in ([1, 2, 3], [[1, 2], [3]]):
-        with pytest.raises(openai.BadRequestError, match="check_embedding_ctx_length=False"):
-            client.embeddings.create(model="all-minilm", input=ids)
 
 
 @pytest.mark.parametrize(

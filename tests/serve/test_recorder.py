@@ -57,12 +57,12 @@ def asked(tiny, path: str, *routes: Route, raises: bool = False) -> tuple[httpx.
 
     async def scene() -> tuple[httpx.Response, Visit, State]:
         state = State(Names(choose(str(tiny))), Engines(10**9, threads=1), Workers(1))
-        app = create_app(state, True, visits.append)
+        app = create_app(state, True, log=visits.append)
         app.routes.extend(routes)
         transport = httpx.ASGITransport(app, raise_app_exceptions=raises)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             answer = await client.get(path)
-        state.workers.close()
+        state.close()
         return answer, visits[0], state
 
     return asyncio.run(scene())
