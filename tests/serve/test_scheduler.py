@@ -149,10 +149,12 @@ def test_texts_of_a_caller_that_left_are_worked_on_no_more(slow):
 
 def test_ending_does_not_wait_for_the_documents(slow):
     async def play(scheduler: Scheduler) -> None:
+        before = set(threading.enumerate())
         task = asyncio.create_task(encoded(scheduler, slow, [" ".join(WORDS * 20)] * 2000))
         await asyncio.sleep(0.2)
+        assert len(set(threading.enumerate()) - before) == 2
         scheduler.close()
-        assert not [thread for thread in threading.enumerate() if thread.name in ("queries", "documents")]
+        assert set(threading.enumerate()) <= before
         for late in (task, encoded(scheduler, slow, ["why"])):
             with pytest.raises(BusyError, match="the server is ending"):
                 await asyncio.wait_for(late, 5)
