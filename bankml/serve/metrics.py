@@ -27,6 +27,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.started = time.time()
+        self._began = time.monotonic()  # whatever the clock is set to later
         self.backend = ""
         self.recent = Recent()
         self.registry = CollectorRegistry()
@@ -97,6 +98,11 @@ class Metrics:
         self._queue_requests.set_function(lambda: queue()[0])
         self._queue_tokens.set_function(lambda: queue()[1])
         self._models.set_function(models)
+
+    @property
+    def uptime(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._began
 
     def totals(self) -> dict[str, int]:
         """The counters that have no labels, and the queue: what people look at first."""

@@ -11,7 +11,7 @@ from starlette.routing import Route
 import bankml
 from bankml.serve.cached import Cached
 from bankml.serve.operations import ALWAYS, OPERATIONS, RESPONSES, Item, errors
-from bankml.serve.schemas import SCHEMAS
+from bankml.serve.schemas import SCHEMAS, answer, listed
 from bankml.serve.state import state
 from bankml.utf8 import whole
 
@@ -24,15 +24,22 @@ ABOUT = (
 )
 TAGS = ("Ollama", "OpenAI", "bankml", "Elsewhere")
 ELSEWHERE = "Not here: bankml only embeds"
+FORWARDED = "Left to the Ollama that /info names"
+THEIRS = {"description": "What that Ollama answers, for a model that bankml does not run; 502 where it does not"}
+ROWS = listed({"type": "object", "description": "bankml's models; behind them Ollama's, with its own fields"})
+LISTS_OF_BOTH = {name: answer({"models": ROWS}) for name in ("Tags", "Ps")} | {
+    "OpenAIModels": answer({"object": {"type": "string", "const": "list"}, "data": ROWS})
+}
 
 
-def document(routes: Iterable[Route], model: str) -> Item:
-    """The document for these routes, of a server that serves `model`."""
+def document(routes: Iterable[Route], model: str, forwards: bool = False) -> Item:
+    """The document for these routes, of a server that serves `model` and perhaps leaves the rest to an Ollama."""
     paths: dict[str, Item] = {}
     for route in routes:
         item = paths.setdefault(route.path_format, _parameters(route.path_format, model))
         for method in sorted((route.methods or set()) - {"HEAD"}):
-            item[method.lower()] = _operation(method, route.path_format, model)
+            operation = _operation(method, route.path_format, model)
+            item[method.lower()] = _left_to_ollama(operation) if forwards else operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "bankml", "version": bankml.__version__, "description": ABOUT},
@@ -41,7 +48,7 @@ def document(routes: Iterable[Route], model: str) -> Item:
         "security": [{}, {"key": []}],
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS,
+            "schemas": SCHEMAS | (LISTS_OF_BOTH if forwards else {}),
             "responses": RESPONSES,
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
@@ -53,10 +60,11 @@ async def openapi(request: Request) -> Response:
     shared = request.app.state
     if not hasattr(shared, "openapi"):
         routes = [route for route in request.app.routes if isinstance(route, Route)]
-        content = orjson.dumps(document(routes, whole(state(request).names.served.name)))
+        forwards = bool(getattr(shared, "upstream", None))
+        content = orjson.dumps(document(routes, whole(state(request).names.served.name), forwards))
         shared.openapi = Cached(content, "application/json")
-    answer: Response = shared.openapi.answer(request)
-    return answer
+    found: Response = shared.openapi.answer(request)
+    return found
 
 
 def _parameters(path: str, model: str) -> Item:
@@ -75,3 +83,11 @@ def _operation(method: str, path: str, model: str) -> Item:
     name = "_".join(re.findall(r"\w+", path.removeprefix("/api/")))
     said = {"tags": ["Elsewhere"], "summary": ELSEWHERE, "operationId": f"{method.lower()}_{name}"}
     return {**said, "responses": errors("Error", (404, *ALWAYS))}
+
+
+def _left_to_ollama(operation: Item) -> Item:
+    """The same of a server that forwards: what is Elsewhere is there, and other models may be Ollama's."""
+    tag = operation["tags"][0]
+    if tag == "Elsewhere":
+        return {**operation, "summary": FORWARDED, "responses": {"default": THEIRS}}
+    return operation if tag == "bankml" else {**operation, "responses": {**operation["responses"], "default": THEIRS}}

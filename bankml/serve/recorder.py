@@ -12,6 +12,7 @@ from bankml.serve.failures import OTHER, STATUSES
 from bankml.serve.metrics import Metrics
 from bankml.serve.visit import Visit
 
+ID = b"x-request-id"
 GONE = 499  # nginx's word for a client that left before its answer
 
 
@@ -79,7 +80,10 @@ class _Timed:
         if message["type"] == "http.response.start":
             self._answered = time.perf_counter()
             self._visit.status = message["status"]
-            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._visit.id.encode())]
+            others = (
+                header for header in message.get("headers", ()) if header[0].lower() != ID
+            )  # a forwarded answer's
+            message["headers"] = [*others, (ID, self._visit.id.encode())]
         self._visit.sent += len(message.get("body", b""))
         await self._send(message)
         if message["type"] == "http.response.body" and not message.get("more_body"):
@@ -87,10 +91,13 @@ class _Timed:
 
 
 def _template(scope: Scope) -> str:
-    """The path of the route that answered, with its parameters' names: bounded, whatever clients ask for."""
+    """The path of the route that answered, with its parameters' names: bounded, whatever clients ask for.
+
+    What was refused or forwarded before it came to a route has the one that it was meant for.
+    """
     endpoint = scope.get("endpoint")
-    routes = scope["app"].routes if endpoint and "app" in scope else ()
-    for route in routes:
-        if isinstance(route, Route) and route.endpoint is endpoint and route.matches(scope)[0] is not Match.NONE:
-            return route.path_format
+    for route in scope["app"].routes if "app" in scope else ():
+        meant = isinstance(route, Route) and endpoint in (None, route.endpoint)
+        if meant and route.matches(scope)[0] is not Match.NONE:
+            return str(route.path_format)
     return OTHER

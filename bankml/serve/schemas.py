@@ -1,5 +1,6 @@
 """JSON Schemas of what the routes accept and answer. Those of requests begin with the structs that decode them."""
 
+import dataclasses
 from typing import Any
 
 import msgspec
@@ -85,6 +86,9 @@ OPTIONS: Schema = {
     ],
 }
 
+PERHAPS: Schema = {"type": ["string", "null"]}
+RESIDENT: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "Bytes in memory."}
+LIMITS = answer(dict.fromkeys((field.name for field in dataclasses.fields(Limits)), NUMBER))
 VECTOR = listed({"type": "number"})
 INDEX: Schema = {**COUNT, "description": "Which of the inputs is to blame."}
 REASON: Schema = {**STRING, "description": "What the sentence leaves unsaid."}
@@ -139,9 +143,9 @@ SCHEMAS: dict[str, Schema] = {
         {"model": STRING, "embeddings": listed(VECTOR)},
         {
             "truncated": listed(COUNT, description="Which inputs were cut."),
-            "total_duration": {**COUNT, "description": "ns"},
-            "load_duration": {**COUNT, "description": "ns"},
-            "prompt_eval_count": {**COUNT, "description": "tokens"},
+            "total_duration": {**COUNT, "description": "Nanoseconds of the whole request."},
+            "load_duration": {**COUNT, "description": "Nanoseconds until the model was in memory."},
+            "prompt_eval_count": {**COUNT, "description": "Tokens of all inputs."},
         },
     ),
     "EmbeddingsRequest": request(
@@ -172,7 +176,7 @@ SCHEMAS: dict[str, Schema] = {
         {
             "models": listed(
                 answer(
-                    {**LISTED, "expires_at": TIME, "size_vram": COUNT, "context_length": COUNT, "resident": RESIDENT}
+                    {**LISTED, "expires_at": TIME, "size_vram": COUNT, "resident": RESIDENT, "context_length": COUNT}
                 )
             )
         }
@@ -203,9 +207,9 @@ SCHEMAS: dict[str, Schema] = {
         {
             **dict.fromkeys(("name", "digest", "arch", "pooling", "backend", "version"), STRING),
             **dict.fromkeys(("dims", "context_length", "threads", "max_texts"), COUNT),
-            "limits": {"type": "object", "additionalProperties": NUMBER},
-            "forward": {"description": "The Ollama that gets the rest.", "type": ["string", "null"]},
-            "models": listed(ANSWERING, description="Who answers for which model."),
+            "limits": LIMITS,
+            "forward": {**PERHAPS, "description": "The Ollama that answers for what bankml does not run."},
+            "models": listed(answer({"name": STRING, "answers": PERHAPS, "reason": PERHAPS})),
         }
     ),
     "TokenizeRequest": request(own.TokenizeRequest, ["input"], model=OPTIONAL_MODEL, input=TEXTS),
@@ -213,6 +217,7 @@ SCHEMAS: dict[str, Schema] = {
     "Stats": answer(
         {
             **dict.fromkeys(("version", "backend", "model"), STRING),
+            "started_at": TIME,
             "uptime_seconds": NUMBER,
             "resident_bytes": COUNT,
             "embeddings": {**COUNT, "description": "Requests that embedded something."},
@@ -226,7 +231,7 @@ SCHEMAS: dict[str, Schema] = {
                     "p95_ms": {"type": ["number", "null"]},
                 }
             ),
-            "limits": {"type": "object", "additionalProperties": NUMBER},
+            "limits": LIMITS,
         }
     ),
     "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
@@ -236,7 +241,10 @@ SCHEMAS: dict[str, Schema] = {
             "error": answer(
                 {
                     "message": STRING,
-                    "type": {"type": "string", "enum": ["invalid_request_error", "not_found_error", "api_error"]},
+                    "type": {
+                        "type": "string",
+                        "enum": ["invalid_request_error", "not_found_error", "rate_limit_error", "api_error"],
+                    },
                     "param": NULL,
                     "code": NULL,
                 },

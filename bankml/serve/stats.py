@@ -1,7 +1,7 @@
 """What the server is doing, for programs: GET /metrics (Prometheus) and GET /stats (JSON, what /ui shows)."""
 
-import time
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.requests import Request
@@ -29,7 +29,8 @@ async def stats(request: Request) -> Response:
         "version": bankml.__version__,
         "backend": shared.metrics.backend,
         "model": shared.names.served.name,
-        "uptime_seconds": round(time.time() - shared.metrics.started, 3),
+        "started_at": datetime.fromtimestamp(shared.metrics.started, UTC).isoformat(),
+        "uptime_seconds": round(shared.metrics.uptime, 3),
         "resident_bytes": resident_bytes(),
         "embeddings": shared.metrics.recent.total,
         **shared.metrics.totals(),

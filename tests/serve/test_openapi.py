@@ -49,6 +49,21 @@ def test_only_what_an_encoder_cannot_do_is_called_elsewhere(document):
     )
 
 
+def test_a_server_that_forwards_says_what_it_leaves_to_ollama(serving, tiny, tmp_path):
+    with serving(tmp_path, "--model", str(tiny), native=False, BANKML_OLLAMA="http://127.0.0.1:9") as server:
+        document = httpx.get(f"{server.url}/openapi.json").json()
+        validate(document)
+        chat, embed = document["paths"]["/api/chat"]["post"], document["paths"]["/api/embed"]["post"]
+        assert list(chat["responses"]) == ["default"]
+        assert {"200", "400", "default"} <= embed["responses"].keys()
+        assert "default" not in document["paths"]["/health"]["get"]["responses"]
+        answer = httpx.post(f"{server.url}/api/chat", json={"model": "llama"})
+        assert answer.status_code == 502
+        assert answer.headers["x-request-id"]
+        metrics = httpx.get(f"{server.url}/metrics").text
+        assert 'bankml_requests_total{method="POST",route="/api/chat",status="502"} 1.0' in metrics
+
+
 @pytest.mark.parametrize(
     ("name", "struct"),
     [

@@ -5,6 +5,7 @@ import re
 
 import httpx
 import pytest
+from starlette.responses import Response
 from starlette.routing import Route
 
 from bankml.models import choose
@@ -53,7 +54,9 @@ def test_a_page_may_read_the_id(applications, tiny):
     assert "X-Request-Id" in answer.headers["access-control-expose-headers"]
 
 
-def asked(tiny, path: str, *routes: Route, raises: bool = False) -> tuple[httpx.Response, Visit, State]:
+def asked(
+    tiny, path: str, *routes: Route, raises: bool = False, headers: dict | None = None
+) -> tuple[httpx.Response, Visit, State]:
     """The answer to one GET, what was written down of it, and the server's state."""
     visits: list[Visit] = []
 
@@ -63,7 +66,7 @@ def asked(tiny, path: str, *routes: Route, raises: bool = False) -> tuple[httpx.
         app.routes.extend(routes)
         transport = httpx.ASGITransport(app, raise_app_exceptions=raises)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            answer = await client.get(path)
+            answer = await client.get(path, headers=headers)
         state.close()
         return answer, visits[0], state
 
@@ -95,3 +98,18 @@ def test_a_path_is_one_printable_word(tiny):
     _, visit, _ = asked(tiny, "/%0a%1b[31m%ff x" + "a" * 1000)
     assert re.fullmatch(r"/%0A%1B%5B31m%EF%BF%BD%20xa+", visit.path)
     assert len(visit.path) < 300
+
+
+async def relayed(request):
+    return Response("", headers={"X-Request-Id": "of another server"})
+
+
+def test_an_answer_that_was_fetched_elsewhere_has_our_id_alone(tiny):
+    answer, visit, _ = asked(tiny, "/relayed", Route("/relayed", relayed))
+    assert answer.headers.get_list("x-request-id") == [visit.id]
+
+
+def test_what_is_refused_before_a_route_counts_for_the_one_it_was_meant_for(tiny):
+    _, _, state = asked(tiny, "/v1/models/a/b", headers={"Host": "evil.example"})
+    labels = {"route": "/v1/models/{id}", "method": "GET", "status": "403"}
+    assert state.metrics.registry.get_sample_value("bankml_requests_total", labels) == 1
