@@ -18,7 +18,7 @@ from bench.engines import THREADS
 
 BANKML, LLAMA_SERVER = "bankml", "llama-server"
 READY = 120.0  # seconds that a model may take to be loaded
-SLOTS, PASS_TOKENS = 8, 2048  # of llama-server: texts that share a pass, and tokens of one
+SLOTS, PASS_TOKENS = 32, 512  # of llama-server: texts that share a pass, and its tokens: the longest text here has 512
 
 
 @dataclass(frozen=True)
