@@ -14,6 +14,7 @@ from bankml.errors import (
     ModelError,
     ModelWarning,
     NotFiniteError,
+    ShortError,
     StoreError,
     TooLongError,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NotFiniteError",
+    "ShortError",
     "StoreError",
     "TooLongError",
     "__version__",

@@ -19,6 +19,9 @@ def default_threads() -> int:
 def dequantize(type: int, blocks: bytes) -> NDArray[np.float32]:
     """Whole blocks of a ggml tensor type, by its id → float32 values. InputError for a type bankml does not run."""
 
+def shorten(rows: NDArray[np.float32], dims: int, normalize: bool = True) -> NDArray[np.float32]:
+    """The first `dims` components of rows (n, hidden), of unit length, to the bit as `encode` gives them."""
+
 class GGUF:
     """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
 
@@ -73,6 +76,25 @@ class Engine:
     def tensors(self) -> list[dict[str, Any]]: ...
     def tokenize(self, text: str, parse_special: bool = False, limit: int = 0) -> tuple[list[int], bool]:
         """Ids with the special tokens, and whether the text was cut at `limit` (0: never cut)."""
+    def tokenize_all(
+        self,
+        texts: Sequence[str],
+        truncate: bool = True,
+        max_tokens: int = 0,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
+        """What `encode` would encode: ids of all texts, where each starts (n + 1,), truncated (n,)."""
+    def encode_pass(
+        self,
+        ids: NDArray[np.int32],
+        starts: NDArray[np.int32],
+        urgent: bool = False,
+        unwanted: Callable[[], Sequence[int]] | None = None,
+    ) -> NDArray[np.float32]:
+        """Pooled rows (n, dims) of texts from `tokenize_all`, as the model made them, in one pass.
+
+        `unwanted` is asked between layers, at most every 50 ms: the texts nobody waits for, whose rows become zero.
+        """
     def piece(self, id: int) -> bytes: ...
     def encode(
         self,
@@ -82,6 +104,7 @@ class Engine:
         dimensions: int = 0,
         max_tokens: int = 0,
         parse_special: bool = False,
+        urgent: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.bool_]]:
         """Vectors (rows, dims), tokens (n,), truncated (n,). Releases the GIL; sees Ctrl-C and `cancelled`."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml._engine import Engine
+from bankml._engine import Engine, shorten
 from bankml.errors import InputError, ModelError, ModelWarning
 from bankml.gguf_numbers import Pooling
 from bankml.settings import MAX_THREADS, Settings
@@ -32,6 +32,23 @@ class Encoded:
     vectors: NDArray[np.float32]  # (n, dims); (sum of tokens, dims) when the model does not pool
     tokens: NDArray[np.int32]  # (n,): tokens really encoded, the special ones included
     truncated: NDArray[np.bool_]  # (n,): whether the text was longer than the limit
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Texts as token ids, one behind the other, special ones included."""
+
+    ids: NDArray[np.int32]  # (tokens,)
+    starts: NDArray[np.int32]  # (n + 1,): text i is ids[starts[i]:starts[i + 1]]
+    truncated: NDArray[np.bool_]  # (n,): whether the text was longer than the limit
+
+    @property
+    def counts(self) -> NDArray[np.int32]:
+        """Tokens of each text, (n,)."""
+        return np.diff(self.starts)
+
+    def __len__(self) -> int:
+        return len(self.truncated)
 
 
 class Encoder:
@@ -101,17 +118,19 @@ class Encoder:
         *,
         max_tokens: int | None = None,
         parse_special: bool = False,
+        urgent: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> Encoded:
         """As `encode`, with the token count of each text and whether it was cut.
 
-        `max_tokens` lowers the limit below `context_length`. `cancelled` is asked between layers, at most every
+        `max_tokens` lowers the limit below `context_length`. An `urgent` call goes before others that are not, between
+        their layers: a query while documents are encoded. `cancelled` is asked between layers, at most every
         50 ms, by the thread that encodes while others wait for it: it must not encode itself (InputError).
         """
         limit = min(max_tokens or 0, self.context_length)
         return Encoded(
             *self._engine.encode(
-                _listed(texts), normalize, truncate, self._kept(dimensions), limit, parse_special, cancelled
+                _listed(texts), normalize, truncate, self._kept(dimensions), limit, parse_special, urgent, cancelled
             )
         )
 
@@ -124,6 +143,39 @@ class Encoder:
     ) -> NDArray[np.float32]:
         """As `encode`, from token ids with the special tokens in place."""
         return self._engine.encode_ids(list(ids), normalize, truncate, self._kept(dimensions))[0]
+
+    def tokens(
+        self,
+        texts: Iterable[str],
+        truncate: bool = True,
+        *,
+        max_tokens: int | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Tokens:
+        """What `encode_full` would encode of these texts; raises as it does."""
+        limit = min(max_tokens or 0, self.context_length)
+        return Tokens(*self._engine.tokenize_all(_listed(texts), truncate, limit, cancelled))
+
+    def encode_pass(
+        self,
+        ids: NDArray[np.int32],
+        starts: NDArray[np.int32],
+        urgent: bool = False,
+        unwanted: Callable[[], Sequence[int]] | None = None,
+    ) -> NDArray[np.float32]:
+        """One pass over texts from `tokens`, perhaps of several callers → rows (n, dims) as the model made them.
+
+        `shortened` makes of them what `encode` gives, to the bit. All texts are worked on at once: bound their tokens.
+        `unwanted` is asked between layers, at most every 50 ms, which texts (by number) nobody waits for any more: they
+        are left out from then on, and their rows are zero. Raises NotFiniteError with the `index` of a text.
+        """
+        return self._engine.encode_pass(ids, starts, urgent, unwanted)
+
+    def shortened(
+        self, rows: NDArray[np.float32], normalize: bool = True, dimensions: int | None = None
+    ) -> NDArray[np.float32]:
+        """Rows (n, dims) as the model made them → vectors as `encode` gives them with these options."""
+        return shorten(rows, self._kept(dimensions) or self.dims, normalize)
 
     def tokenize(self, text: str, parse_special: bool = False) -> list[int]:
         """Ids of the text, special tokens included, however long. A literal `</s>` is text unless `parse_special`."""

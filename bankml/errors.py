@@ -26,6 +26,10 @@ class FileChangedError(ModelError):
     """A model whose file was truncated or written to while it was in use; loading it again may help."""
 
 
+class ShortError(ModelError):
+    """A model that was not loaded because the memory that is available does not suffice for it."""
+
+
 class InputError(Error, ValueError):
     """A request that cannot be served as asked."""
 

@@ -16,12 +16,13 @@ TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 MAX_THREADS = 1024
 KEEP_ALIVE = 300 * 10**9  # Ollama's
+OLLAMA = "http://127.0.0.1:11434"  # where it listens by itself
 
 PREFIX = "BANKML_"
 # Every variable of bankml's own without the prefix, those included that only other programs or later versions read.
 NAMES = (
-    "API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE OLLAMA PG_DSN "
-    "REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
+    "ACCESS_LOG API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE "
+    "OLLAMA PG_DSN REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
 ).split()
 
 
@@ -33,11 +34,14 @@ class Settings:
     embed_model: str | None  # BANKML_EMBED_MODEL, else MINDX_EMBED_MODEL
     embed_model_variable: str | None  # which of the two it came from
     ollama_models: Path | None  # OLLAMA_MODELS
+    ollama: str  # BANKML_OLLAMA: the URL of the Ollama that `bankml serve` forwards to
     backend: str  # BANKML_BACKEND; "": the best one this machine has
     threads: int  # BANKML_THREADS; 0: one per usable physical core
     keep_alive: int  # BANKML_KEEP_ALIVE, the server's
+    embed_need: int | None  # BANKML_EMBED_NEED_GB in bytes: what a model needs; 0: not checked; None: told by its file
     api_key: str | None  # BANKML_API_KEY; the server refuses to start with one until it asks clients for it
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
+    access_log: bool  # BANKML_ACCESS_LOG, the server's
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -47,17 +51,20 @@ class Settings:
         """
         env = Environment(os.environ if environ is None else environ)
         model_variable = env.first("BANKML_EMBED_MODEL", "MINDX_EMBED_MODEL")
-        keep = env.get("BANKML_KEEP_ALIVE", _keep_alive)
+        keep = env.get("BANKML_KEEP_ALIVE", duration)
         return cls(
             home=env.get("BANKML_HOME", _folder) or _default_home(),
             embed_model=env.text(model_variable) if model_variable else None,
             embed_model_variable=model_variable,
             ollama_models=env.get("OLLAMA_MODELS", _folder),
+            ollama=env.get("BANKML_OLLAMA", _ollama) or OLLAMA,
             backend=env.text("BANKML_BACKEND") or "",
             threads=env.get("BANKML_THREADS", _threads) or 0,
             keep_alive=KEEP_ALIVE if keep is None else keep,
+            embed_need=env.get("BANKML_EMBED_NEED_GB", _gigabytes),
             api_key=env.text("BANKML_API_KEY"),
             skip_model_download=env.get("BANKML_SKIP_MODEL_DOWNLOAD", _flag) or False,
+            access_log=env.get("BANKML_ACCESS_LOG", _flag) or False,
         )
 
     @property
@@ -123,13 +130,28 @@ def _threads(value: str) -> int:
     return int(value)
 
 
-def _keep_alive(value: str) -> int | None:
-    """As in OLLAMA_KEEP_ALIVE, where a bare number is seconds and a negative one means for ever."""
+def duration(value: str) -> int | None:
+    """Nanoseconds, as in OLLAMA_KEEP_ALIVE, where a bare number is seconds and a negative one means for ever.
+
+    Raises ValueError with what would be accepted.
+    """
     number = re.fullmatch(r"-?[0-9]{1,12}(\.[0-9]+)?", value)
     try:
         return keep_alive(float(value) if number else value)
     except ValueError:
         raise ValueError("a duration such as 60s, 5m or 1h30m") from None
+
+
+def _ollama(value: str) -> str:
+    from bankml.ollama_address import parse  # and urllib with it, which is a tenth of what importing bankml takes
+
+    return parse(value)
+
+
+def _gigabytes(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,9})?|\.[0-9]{1,9}", value):
+        raise ValueError("a number of GB such as 1.3, or to 0 for no check")
+    return round(float(value) * 1e9)
 
 
 def _flag(value: str) -> bool:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace bankml {
@@ -13,7 +14,8 @@ struct Batch {
   int tokens() const { return static_cast<int>(ids.size()); }
   int texts() const { return static_cast<int>(starts.size()) - 1; }
   int length(int text) const { return starts[text + 1] - starts[text]; }
-  void add(const std::vector<int32_t>& text) {
+  std::span<const int32_t> text(int i) const { return {ids.data() + starts[i], static_cast<size_t>(length(i))}; }
+  void add(std::span<const int32_t> text) {
     ids.insert(ids.end(), text.begin(), text.end());
     starts.push_back(tokens());
   }

@@ -211,41 +211,101 @@ class Interrupt {
   std::exception_ptr raised_;
 };
 
-template <class Encode>
-py::tuple interruptible(std::function<bool()> cancelled, EncodeOptions& options, const Encode& encode) {
+// The result of `work`, which runs without the GIL and asks `options.cancelled`.
+template <class Work>
+auto interruptible(std::function<bool()> cancelled, EncodeOptions& options, const Work& work) {
   Interrupt interrupt(std::move(cancelled));
   options.cancelled = std::ref(interrupt);
   try {
-    Embeddings out;
-    {
-      const py::gil_scoped_release release;
-      out = encode();
-    }
-    return arrays(std::move(out));
+    const py::gil_scoped_release release;
+    return work();
   } catch (const Error&) {
     interrupt.rethrow();
     throw;
   }
 }
 
-py::tuple encode(const Handle& handle, const py::sequence& texts, bool normalize, bool truncate, int dimensions,
-                 int max_tokens, bool parse_special, std::function<bool()> cancelled) {
-  const auto engine = handle.get();
+// The UTF-8 of several str, valid while they and this live.
+struct Texts {
+  explicit Texts(const py::sequence& texts) {
+    for (const py::handle text : texts) {
+      held.push_back(py::reinterpret_borrow<py::object>(text));
+      views.push_back(utf8_of(text, held));
+    }
+  }
   std::vector<py::object> held;
   std::vector<std::string_view> views;
-  for (const py::handle text : texts) {
-    held.push_back(py::reinterpret_borrow<py::object>(text));
-    views.push_back(utf8_of(text, held));
-  }
-  EncodeOptions options{normalize, truncate, dimensions, max_tokens, parse_special, {}};
-  return interruptible(std::move(cancelled), options, [&] { return engine->encode(views, options); });
+};
+
+py::tuple encode(const Handle& handle, const py::sequence& sequence, bool normalize, bool truncate, int dimensions,
+                 int max_tokens, bool parse_special, bool urgent, std::function<bool()> cancelled) {
+  const auto engine = handle.get();
+  const Texts texts(sequence);
+  EncodeOptions options{normalize, truncate, dimensions, max_tokens, parse_special, urgent, {}};
+  return arrays(interruptible(std::move(cancelled), options, [&] { return engine->encode(texts.views, options); }));
 }
 
 py::tuple encode_ids(const Handle& handle, const std::vector<std::vector<int32_t>>& ids, bool normalize, bool truncate,
                      int dimensions) {
   const auto engine = handle.get();
-  EncodeOptions options{normalize, truncate, dimensions, 0, false, {}};
-  return interruptible({}, options, [&] { return engine->encode_ids(ids, options); });
+  EncodeOptions options{normalize, truncate, dimensions, 0, false, false, {}};
+  return arrays(interruptible({}, options, [&] { return engine->encode_ids(ids, options); }));
+}
+
+py::tuple tokenize_all(const Handle& handle, const py::sequence& sequence, bool truncate, int max_tokens,
+                       std::function<bool()> cancelled) {
+  const auto engine = handle.get();
+  const Texts texts(sequence);
+  EncodeOptions options{true, truncate, 0, max_tokens, false, false, {}};
+  const Tokenized tokenized =
+      interruptible(std::move(cancelled), options, [&] { return engine->tokenize(texts.views, options); });
+  const Batch& batch = tokenized.batch;
+  py::array_t<bool> truncated(batch.texts());
+  std::copy(tokenized.truncated.begin(), tokenized.truncated.end(), truncated.mutable_data());
+  return py::make_tuple(py::array_t<int32_t>(batch.tokens(), batch.ids.data()),
+                        py::array_t<int32_t>(batch.texts() + 1, batch.starts.data()), truncated);
+}
+
+using Ids = py::array_t<int32_t, py::array::c_style | py::array::forcecast>;
+
+// Checks what makes arrays a batch; that the ids are the vocabulary's, the engine checks.
+Batch batch_of(const Ids& ids, const Ids& starts) {
+  const auto* first = starts.data();
+  const auto* end = first + starts.size();
+  if (ids.ndim() != 1 || starts.ndim() != 1 || first == end || *first != 0 || end[-1] != ids.size() ||
+      !std::is_sorted(first, end)) {
+    throw input_error("starts must ascend from 0 to the number of ids, " + std::to_string(ids.size()));
+  }
+  return {{ids.data(), ids.data() + ids.size()}, {first, end}};
+}
+
+py::array_t<float> encode_pass(const Handle& handle, const Ids& ids, const Ids& starts, bool urgent,
+                               const std::function<std::vector<int>()>& unwanted) {
+  const auto engine = handle.get();
+  const Batch batch = batch_of(ids, starts);
+  PassOptions options{urgent, {}};
+  if (unwanted) {
+    options.unwanted = [&] {
+      const py::gil_scoped_acquire acquire;
+      return unwanted();
+    };
+  }
+  std::vector<float> rows;
+  {
+    const py::gil_scoped_release release;
+    rows = engine->encode_pass(batch, options);
+  }
+  return adopt(std::move(rows), batch.texts(), engine->model().hidden);
+}
+
+// The first `dims` components of each row, of unit length when `normalize`.
+py::array_t<float> shorten(const py::array_t<float, py::array::c_style | py::array::forcecast>& rows, int dims,
+                           bool normalize) {
+  if (rows.ndim() != 2 || dims < 1 || dims > rows.shape(1)) {
+    throw input_error("dims is " + std::to_string(dims) + ", 1 to the length of a row is possible");
+  }
+  return adopt(shortened(rows.data(), rows.shape(0), static_cast<int>(rows.shape(1)), dims, normalize), rows.shape(0),
+               dims);
 }
 
 py::tuple tokenize(const Handle& handle, const py::str& text, bool parse_special, size_t limit) {
@@ -322,6 +382,7 @@ PYBIND11_MODULE(_engine, m) {
   m.def("backends", backend_names);
   m.def("default_threads", usable_cores);
   m.def("dequantize", dequantize, "type"_a, "blocks"_a);
+  m.def("shorten", shorten, "rows"_a, "dims"_a, "normalize"_a = true);
 
   py::class_<gguf::File>(m, "GGUF")
       .def(py::init([](const py::object& path) { return std::make_unique<gguf::File>(path_of(path)); }), "path"_a)
@@ -358,8 +419,10 @@ PYBIND11_MODULE(_engine, m) {
       .def("tokenize", tokenize, "text"_a, "parse_special"_a = false, "limit"_a = 0)
       .def(
           "piece", [](const Handle& h, int32_t id) { return py::bytes(h.get()->tokenizer().piece(id)); }, "id"_a)
+      .def("tokenize_all", tokenize_all, "texts"_a, "truncate"_a = true, "max_tokens"_a = 0, "cancelled"_a = nullptr)
+      .def("encode_pass", encode_pass, "ids"_a, "starts"_a, "urgent"_a = false, "unwanted"_a = nullptr)
       .def("encode", encode, "texts"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0,
-           "max_tokens"_a = 0, "parse_special"_a = false, "cancelled"_a = nullptr)
+           "max_tokens"_a = 0, "parse_special"_a = false, "urgent"_a = false, "cancelled"_a = nullptr)
       .def("encode_ids", encode_ids, "ids"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0)
       .def("verify_finite", verify_finite, "progress"_a = py::none())
       .def("close", &Handle::close);

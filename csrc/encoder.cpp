@@ -31,19 +31,35 @@ struct Pass::Rows {
   std::vector<Span> spans;  // ascending, together all rows
 };
 
-Pass::Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch,
-           Workspace& workspace)
-    : model_(model), weights_(weights), settings_(settings), batch_(batch), ws_(workspace) {
-  const size_t tokens = batch.tokens(), hidden = model.hidden;
-  const int blocks = (batch.tokens() + kRowBlock - 1) / kRowBlock;
-  block_ = (batch.tokens() + blocks - 1) /
+Pass::Pass(const Model& model, const Weights& weights, const Settings& settings, Batch batch, Workspace& workspace)
+    : model_(model), weights_(weights), settings_(settings), batch_(std::move(batch)), ws_(workspace) {
+  make_room();
+}
+
+void Pass::make_room() {
+  const size_t tokens = batch_.tokens(), hidden = model_.hidden;
+  const int blocks = (batch_.tokens() + kRowBlock - 1) / kRowBlock;
+  block_ = (batch_.tokens() + blocks - 1) /
            blocks;  // even blocks: a last block of two rows would widen every weight for them alone
-  const size_t block = block_, scratch = std::max(panel_scratch(), attention_scratch(model.hidden / model.heads));
+  const size_t block = block_, scratch = std::max(panel_scratch(), attention_scratch(model_.hidden / model_.heads));
   for (auto* whole : {&ws_.x, &ws_.k, &ws_.v}) whole->resize(tokens * hidden);
   for (auto* part : {&ws_.q, &ws_.a}) part->resize(block * hidden);
-  ws_.f.resize(block * model.ffn);
-  ws_.picked.resize(batch.texts() * hidden);
-  ws_.scratch.resize(scratch * settings.threads);
+  ws_.f.resize(block * model_.ffn);
+  ws_.picked.resize(batch_.texts() * hidden);
+  ws_.scratch.resize(scratch * settings_.threads);
+}
+
+// Between layers x alone counts: its kept rows close up.
+void Pass::keep(const std::vector<int>& kept) {
+  const size_t hidden = model_.hidden;
+  Batch left;
+  for (const int text : kept) {
+    const float* from = ws_.x.data() + batch_.starts[text] * hidden;
+    std::copy_n(from, batch_.length(text) * hidden, ws_.x.data() + left.tokens() * hidden);  // never to a later row
+    left.add(batch_.text(text));
+  }
+  batch_ = std::move(left);
+  make_room();
 }
 
 Crew Pass::crew(Turn& turn) {

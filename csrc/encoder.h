@@ -31,16 +31,19 @@ struct Settings {
 
 class Pass {
  public:
-  Pass(const Model& model, const Weights& weights, const Settings& settings, const Batch& batch, Workspace& workspace);
+  Pass(const Model& model, const Weights& weights, const Settings& settings, Batch batch, Workspace& workspace);
 
   // Runs the embedding or the next layer; false when all are done. Needs the pool. An error's text counts in the batch.
   bool advance(Turn& turn);
+  // Between layers: forgets the texts that are not in `kept` (ascending), whose numbers become 0, 1, ….
+  void keep(const std::vector<int>& kept);
   // After the last layer: the pooled rows, (texts, hidden), or (tokens, hidden) for Pooling::none; not normalised.
   void pool(float* out) const;
 
  private:
   struct Rows;  // rows that a step works on, and which keys each attends to
 
+  void make_room();
   void embed(const Crew& crew);
   void gather(RowReader& reader, int text);
   void check_finite(const Crew& crew, const Layer& layer) const;
@@ -55,7 +58,7 @@ class Pass {
   const Model& model_;
   const Weights& weights_;
   const Settings& settings_;
-  const Batch& batch_;
+  Batch batch_;
   Workspace& ws_;
   int block_;            // rows a block
   int next_layer_ = -1;  // −1: the embedding

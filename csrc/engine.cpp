@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <mutex>
+#include <numeric>
+#include <set>
+#include <span>
 
 #if defined(__GLIBC__)
 #include <malloc.h>
@@ -50,21 +53,42 @@ void normalise_row(float* row, int dims) {
   for (int i = 0; i < dims; ++i) row[i] = static_cast<float>(row[i] * inverse);
 }
 
-// Asks the caller whether it gave up, at most every kCancelCheck: asking may mean waiting for the caller's interpreter.
-class Cancellation {
+// Whether to ask the caller something again: at most every kCancelCheck, because asking may mean waiting for the
+// caller's interpreter.
+class Patience {
  public:
-  explicit Cancellation(const std::function<bool()>& cancelled) : cancelled_(cancelled) {}
-  void check() {
+  bool over() {
     const auto now = std::chrono::steady_clock::now();
-    if (!cancelled_ || now < next_) return;
+    if (now < next_) return false;
     next_ = now + kCancelCheck;
-    if (cancelled_()) throw Error(ErrorKind::cancelled, "the request was cancelled");
+    return true;
   }
 
  private:
-  const std::function<bool()>& cancelled_;
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kCancelCheck;
 };
+
+// Takes the unwanted texts out of the pass and of the list of those that are left.
+void drop(const std::vector<int>& unwanted, std::vector<int>& wanted, Pass& pass) {
+  const std::set<int> gone(unwanted.begin(), unwanted.end());
+  std::vector<int> kept, left;
+  for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
+    if (gone.contains(wanted[i])) continue;
+    kept.push_back(i);
+    left.push_back(wanted[i]);
+  }
+  if (left.size() < wanted.size() && !left.empty()) pass.keep(kept);
+  wanted = std::move(left);
+}
+
+// The rows of the wanted texts → the rows of all, zero for the others.
+std::vector<float> spread(const std::vector<float>& rows, const std::vector<int>& wanted, int texts, size_t hidden) {
+  std::vector<float> out(texts * hidden);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    std::copy_n(rows.data() + i * hidden, hidden, out.data() + wanted[i] * hidden);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -96,8 +120,8 @@ struct Engine::Impl {
     if (workspace->bytes() <= kIdleWorkspace) idle = std::move(workspace);
   }
 
-  void run(const Batch& batch, const EncodeOptions& options, Cancellation& cancellation, Embeddings& out);
-  void append_rows(const float* rows, const Batch& batch, const EncodeOptions& options, Embeddings& out) const;
+  std::vector<float> run(const Batch& batch, const PassOptions& options);
+  void check_rows(const float* rows, const Batch& batch) const;
 
   std::string backend_warning;
   gguf::File file;
@@ -110,30 +134,32 @@ struct Engine::Impl {
   std::unique_ptr<Workspace> idle;
 };
 
-// One batch through all layers; its rows are appended to `out`.
-void Engine::Impl::run(const Batch& batch, const EncodeOptions& options, Cancellation& cancellation, Embeddings& out) {
+// One batch through all layers → its pooled rows, (texts, hidden), or (tokens, hidden) for Pooling::none.
+std::vector<float> Engine::Impl::run(const Batch& batch, const PassOptions& options) {
   file.check_intact();
-  const int rows = settings.pooling == Pooling::none ? batch.tokens() : batch.texts();
-  std::vector<float> pooled(static_cast<size_t>(rows) * model.hidden);
+  std::vector<float> rows;
+  std::vector<int> wanted(batch.texts());  // the texts that are still worked on
+  std::iota(wanted.begin(), wanted.end(), 0);
   {
-    const Place place;
+    const Place place(options.urgent);
     Turn turn(place);  // before the workspace: callers that wait hold no activations
     auto workspace = take_workspace();
     Pass pass(model, weights, settings, batch, *workspace);
-    while (pass.advance(turn)) {
-      cancellation.check();
+    while (!wanted.empty() && pass.advance(turn)) {
+      if (options.unwanted) drop(options.unwanted(), wanted, pass);
       turn.yield();
     }
-    pass.pool(pooled.data());
+    const size_t count = settings.pooling == Pooling::none ? batch.tokens() : wanted.size();
+    rows.resize(count * model.hidden);
+    if (!wanted.empty()) pass.pool(rows.data());
     give_back(std::move(workspace));
   }
-  append_rows(pooled.data(), batch, options, out);
+  if (wanted.size() < static_cast<size_t>(batch.texts())) rows = spread(rows, wanted, batch.texts(), model.hidden);
+  check_rows(rows.data(), batch);
+  return rows;
 }
 
-void Engine::Impl::append_rows(const float* rows, const Batch& batch, const EncodeOptions& options,
-                               Embeddings& out) const {
-  const Timed timed(Stage::pooling);
-  const FlushDenormals flush;  // a small component of a unit vector would depend on the caller's mode
+void Engine::Impl::check_rows(const float* rows, const Batch& batch) const {
   for (int text = 0; text < batch.texts(); ++text) {
     const float* end = rows + int64_t{model.hidden} * (settings.pooling == Pooling::none ? batch.length(text) : 1);
     if (!std::all_of(rows, end, [](float value) { return std::isfinite(value); })) {
@@ -141,11 +167,19 @@ void Engine::Impl::append_rows(const float* rows, const Batch& batch, const Enco
                   file.path() + ": its weights are too large for f32, a vector overflowed; fetch the model again",
                   text);
     }
-    for (; rows < end; rows += model.hidden) {
-      out.vectors.insert(out.vectors.end(), rows, rows + out.dims);
-      if (options.normalize) normalise_row(out.vectors.data() + out.vectors.size() - out.dims, out.dims);
-    }
+    rows = end;
   }
+}
+
+std::vector<float> shortened(const float* rows, int64_t count, int hidden, int dims, bool normalize) {
+  const Timed timed(Stage::pooling);
+  const FlushDenormals flush;  // a small component of a unit vector would depend on the caller's mode
+  std::vector<float> out(static_cast<size_t>(count) * dims);
+  for (int64_t row = 0; row < count; ++row) {
+    std::copy_n(rows + row * hidden, dims, out.data() + row * dims);
+    if (normalize) normalise_row(out.data() + row * dims, dims);
+  }
+  return out;
 }
 
 Engine::Engine(const std::string& path, const Options& options) : impl_(std::make_unique<Impl>(path, options)) {}
@@ -169,8 +203,8 @@ std::vector<std::string> Engine::warnings() const {
 
 namespace {
 
-void check_length(bool too_long, size_t index, int limit, const EncodeOptions& options) {
-  if (!too_long || options.truncate) return;
+void check_length(bool too_long, size_t index, int limit, bool truncate) {
+  if (!too_long || truncate) return;
   throw Error(ErrorKind::too_long,
               "text " + std::to_string(index) + " has more than " + std::to_string(limit) +
                   " tokens, the most that is allowed; shorten it or allow truncation",
@@ -192,7 +226,7 @@ Tokens tokenized(const Tokenizer& tokenizer, std::string_view text, size_t index
 Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, int limit,
                const EncodeOptions& options) {
   Tokens tokens = tokenized(tokenizer, text, index, {static_cast<size_t>(limit), options.parse_special});
-  check_length(tokens.truncated, index, limit, options);
+  check_length(tokens.truncated, index, limit, options.truncate);
   if (tokens.ids.empty()) {
     throw Error(ErrorKind::input,
                 "text " + std::to_string(index) +
@@ -205,7 +239,7 @@ Tokens limited(const Tokenizer& tokenizer, std::string_view text, size_t index, 
 // The same from ids: the closing token stays.
 Tokens limited(const std::vector<int32_t>& ids, size_t index, int limit, const EncodeOptions& options) {
   const bool too_long = ids.size() > static_cast<size_t>(limit);
-  check_length(too_long, index, limit, options);
+  check_length(too_long, index, limit, options.truncate);
   Tokens tokens{ids, too_long};
   if (too_long) {
     tokens.ids.resize(limit);
@@ -214,7 +248,7 @@ Tokens limited(const std::vector<int32_t>& ids, size_t index, int limit, const E
   return tokens;
 }
 
-void check_ids(const std::vector<int32_t>& ids, size_t index, int vocabulary) {
+void check_ids(std::span<const int32_t> ids, size_t index, int vocabulary) {
   const std::string text = "text " + std::to_string(index);
   if (ids.empty()) throw Error(ErrorKind::input, text + " has no token ids; give at least one", index);
   for (const int32_t id : ids) {
@@ -235,11 +269,20 @@ Embeddings Engine::encode_all(size_t count, const EncodeOptions& options, const 
   Embeddings out;
   out.dims = options.dimensions > 0 && options.dimensions < hidden ? options.dimensions : hidden;
   if (impl_->settings.pooling != Pooling::none) out.vectors.reserve(count * out.dims);
-  Cancellation cancellation(options.cancelled);
+  Patience patience;
+  const auto check = [&] {
+    if (options.cancelled && patience.over() && options.cancelled()) {
+      throw Error(ErrorKind::cancelled, "the request was cancelled");
+    }
+    return std::vector<int>{};
+  };
   Batch batch;
   const auto run = [&](size_t behind) {
     try {
-      impl_->run(batch, options, cancellation, out);
+      const std::vector<float> rows = impl_->run(batch, {options.urgent, check});
+      const std::vector<float> kept =
+          shortened(rows.data(), static_cast<int64_t>(rows.size()) / hidden, hidden, out.dims, options.normalize);
+      out.vectors.insert(out.vectors.end(), kept.begin(), kept.end());
     } catch (Error& error) {
       if (error.text) *error.text += behind - batch.texts();
       throw;
@@ -258,17 +301,50 @@ Embeddings Engine::encode_all(size_t count, const EncodeOptions& options, const 
   return out;
 }
 
-Embeddings Engine::encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
+int Engine::limit(const EncodeOptions& options) const {
   const int context = impl_->model.context_length;
-  const int limit = options.max_tokens > 0 ? std::min(options.max_tokens, context) : context;
+  return options.max_tokens > 0 ? std::min(options.max_tokens, context) : context;
+}
+
+Embeddings Engine::encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
   return encode_all(texts.size(), options,
-                    [&](size_t i) { return limited(*impl_->tokenizer, texts[i], i, limit, options); });
+                    [&](size_t i) { return limited(*impl_->tokenizer, texts[i], i, limit(options), options); });
 }
 
 Embeddings Engine::encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const {
   for (size_t i = 0; i < ids.size(); ++i) check_ids(ids[i], i, impl_->tokenizer->vocabulary_size());
   return encode_all(ids.size(), options,
                     [&](size_t i) { return limited(ids[i], i, impl_->model.context_length, options); });
+}
+
+Tokenized Engine::tokenize(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
+  Tokenized out;
+  Patience patience;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const Tokens tokens = limited(*impl_->tokenizer, texts[i], i, limit(options), options);
+    out.batch.add(tokens.ids);
+    out.truncated.push_back(tokens.truncated);
+    if (options.cancelled && patience.over() && options.cancelled()) {
+      throw Error(ErrorKind::cancelled, "the request was cancelled");
+    }
+  }
+  return out;
+}
+
+std::vector<float> Engine::encode_pass(const Batch& batch, const PassOptions& options) const {
+  const Model& model = impl_->model;
+  if (impl_->settings.pooling == Pooling::none) {
+    throw input_error(impl_->file.path() + " gives a vector per token, not per text; load it with a pooling");
+  }
+  for (int text = 0; text < batch.texts(); ++text) {
+    check_ids(batch.text(text), text, impl_->tokenizer->vocabulary_size());
+    check_length(batch.length(text) > model.context_length, text, model.context_length, false);
+  }
+  if (batch.texts() == 0) return {};
+  Patience patience;
+  return impl_->run(batch, {options.urgent, [&] {
+                              return options.unwanted && patience.over() ? options.unwanted() : std::vector<int>{};
+                            }});
 }
 
 void Engine::verify_finite(const std::function<void(uint64_t, uint64_t)>& progress) const {

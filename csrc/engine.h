@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "batch.h"
 #include "tokenizer/tokenizer.h"
 
 namespace bankml {
@@ -30,6 +31,7 @@ struct EncodeOptions {
   int dimensions = 0;    // 0 < d < dims: cut, then normalise
   int max_tokens = 0;    // 0: the model's context length
   bool parse_special = false;
+  bool urgent = false;              // goes before passes that are not, between their layers
   std::function<bool()> cancelled;  // asked between layers, at most every 50 ms
 };
 
@@ -38,6 +40,16 @@ struct Embeddings {
   int dims = 0;
   std::vector<int32_t> tokens;     // tokens really encoded, a text
   std::vector<uint8_t> truncated;  // a text
+};
+
+struct Tokenized {
+  Batch batch;
+  std::vector<uint8_t> truncated;  // a text
+};
+
+struct PassOptions {
+  bool urgent = false;
+  std::function<std::vector<int>()> unwanted;  // asked as `cancelled`: the texts that nobody waits for any more
 };
 
 struct Model {  // what the file says
@@ -65,14 +77,26 @@ class Engine {
   // An error that is about one text says which: Error::text counts in the call.
   Embeddings encode(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
   Embeddings encode_ids(const std::vector<std::vector<int32_t>>& ids, const EncodeOptions& options) const;
+
+  // The same in two steps, for a caller that makes passes of the texts of several requests: their ids, cut to the limit
+  // as `encode` cuts them, and the pooled rows (texts, hidden) of one pass over such ids, as the model made them. The
+  // rows of unwanted texts are zero.
+  Tokenized tokenize(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
+  std::vector<float> encode_pass(const Batch& batch, const PassOptions& options) const;
+
   // Reads every weight; throws a model_error naming the first tensor that holds a value that is not finite.
   void verify_finite(const std::function<void(uint64_t done, uint64_t total)>& progress) const;
 
  private:
   struct Impl;
+  int limit(const EncodeOptions& options) const;
   template <class Next>
   Embeddings encode_all(size_t count, const EncodeOptions& options, const Next& next) const;
   std::unique_ptr<Impl> impl_;
 };
+
+// Keeps the first `dims` of the `hidden` components of each row, of unit length (L2) when `normalize`, as `encode`
+// does.
+std::vector<float> shortened(const float* rows, int64_t count, int hidden, int dims, bool normalize);
 
 }  // namespace bankml

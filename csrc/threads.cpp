@@ -109,19 +109,78 @@ class Pool {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-// Who may use the pool: the waiting place with the lowest order, once the pool is free.
-struct Queue {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::set<uint64_t> waiting;
-  bool busy = false;
+constexpr int kOwedShare = 4;  // ordinary passes get one part of time for every four of urgent ones
 
-  void take(std::unique_lock<std::mutex>& lock, uint64_t order) {
-    waiting.insert(order);
-    changed.wait(lock, [&] { return !busy && *waiting.begin() == order; });
-    waiting.erase(order);
-    busy = true;
+// Who may use the pool: the first of the waiting places, once the pool is free.
+class Queue {
+ public:
+  void take(const Place& place) {
+    std::unique_lock lock(mutex_);
+    wait(lock, place);
   }
+
+  void leave(const Place& place) {
+    {
+      const std::lock_guard lock(mutex_);
+      free(place);
+    }
+    changed_.notify_all();
+  }
+
+  // Leaves and takes the pool again, when another place goes before this one.
+  void yield(const Place& place) {
+    std::unique_lock lock(mutex_);
+    settle(place);
+    if (waiting_.empty() || !(next() < place)) return;
+    free(place);
+    changed_.notify_all();
+    wait(lock, place);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait(std::unique_lock<std::mutex>& lock, const Place& place) {
+    waiting_.insert(place);
+    changed_.wait(lock, [&] { return !busy_ && next() == place; });
+    waiting_.erase(place);
+    busy_ = true;
+    since_ = Clock::now();
+  }
+
+  void free(const Place& place) {
+    settle(place);
+    busy_ = false;
+  }
+
+  // The first ordinary place when such are owed time, else the first of all.
+  const Place& next() const {
+    const auto ordinary = first_ordinary();
+    return owed_ > owed_.zero() && ordinary != waiting_.end() ? *ordinary : *waiting_.begin();
+  }
+
+  // Accounts for the time since the pool was taken or this was last called.
+  void settle(const Place& place) {
+    const Clock::time_point now = Clock::now();
+    const Clock::duration took = now - since_;
+    since_ = now;
+    if (!place.urgent()) {
+      owed_ = std::max(owed_ - took, Clock::duration::zero());
+    } else if (first_ordinary() != waiting_.end()) {
+      owed_ += took / kOwedShare;
+    }
+  }
+
+  std::set<Place>::const_iterator first_ordinary() const {
+    return std::find_if(waiting_.begin(), waiting_.end(), [](const Place& place) { return !place.urgent(); });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<Place> waiting_;
+  bool busy_ = false;
+  Clock::time_point since_;
+  Clock::duration owed_{0};
 };
 
 struct Process {
@@ -151,38 +210,24 @@ Process& shared() {
 
 }  // namespace
 
-Place::Place() : order_(shared().places.fetch_add(1)) {}
+Place::Place(bool urgent) : urgent_(urgent), order_(shared().places.fetch_add(1)) {}
 
-Turn::Turn(const Place& place) : order_(place.order()) {
+Turn::Turn(const Place& place) : place_(place) {
   if (has_turn) {
     throw input_error(
         "`cancelled` was asked by a pass and encodes itself: it would wait for that pass, which waits for it; encode "
         "before or after");
   }
-  Queue& queue = shared().queue;
-  std::unique_lock lock(queue.mutex);
-  queue.take(lock, order_);
+  shared().queue.take(place_);
   has_turn = true;
 }
 
 Turn::~Turn() {
   has_turn = false;
-  Queue& queue = shared().queue;
-  {
-    const std::lock_guard lock(queue.mutex);
-    queue.busy = false;
-  }
-  queue.changed.notify_all();
+  shared().queue.leave(place_);
 }
 
-void Turn::yield() {
-  Queue& queue = shared().queue;
-  std::unique_lock lock(queue.mutex);
-  if (queue.waiting.empty() || *queue.waiting.begin() > order_) return;
-  queue.busy = false;
-  queue.changed.notify_all();
-  queue.take(lock, order_);
-}
+void Turn::yield() { shared().queue.yield(place_); }
 
 void Turn::run(int threads, const std::function<void(int)>& work) { shared().pool.run(threads, work); }
 

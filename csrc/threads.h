@@ -1,4 +1,5 @@
-// One pool of threads for the whole process, lent to one pass at a time: first come, first served.
+// One pool of threads for the whole process, lent to one pass at a time: urgent ones first, then first come, first
+// served.
 #pragma once
 
 #include <atomic>
@@ -7,18 +8,22 @@
 
 namespace bankml {
 
-// A pass's place in the queue for the pool; taken once, kept until the pass ends.
+// A pass's place in the queue for the pool; taken once, kept until the pass ends. An urgent one goes before those that
+// are not; these are owed a quarter of the time that urgent ones took while they waited, so that they always go on.
 class Place {
  public:
-  Place();
-  uint64_t order() const { return order_; }
+  explicit Place(bool urgent = false);
+  bool operator<(const Place& other) const { return urgent_ != other.urgent_ ? urgent_ : order_ < other.order_; }
+  bool operator==(const Place& other) const = default;
+  bool urgent() const { return urgent_; }
 
  private:
+  bool urgent_;
   uint64_t order_;
 };
 
-// The pool, held for as long as this lives. The constructor waits until the pool is free and no earlier place is
-// waiting; it throws an input_error on a thread that holds the pool already, which would wait for itself.
+// The pool, held for as long as this lives. The constructor waits until the pool is free and it is this place's turn;
+// it throws an input_error on a thread that holds the pool already, which would wait for itself.
 class Turn {
  public:
   explicit Turn(const Place& place);
@@ -26,7 +31,7 @@ class Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // Lets an earlier place that is waiting use the pool first; returns at once when there is none.
+  // Lets a place that is waiting and goes before this one use the pool; returns at once when there is none.
   void yield();
   // Runs work(thread) on up to `threads` threads, the caller among them, and returns when all are done. Fewer run it
   // when the system refuses a thread, so threads must ask for work (Counter, Outputs), never take it by their number.
@@ -34,7 +39,7 @@ class Turn {
   void run(int threads, const std::function<void(int thread)>& work);
 
  private:
-  uint64_t order_;
+  Place place_;
 };
 
 // Shares out the items 0 … count − 1 among threads that ask; each item is given once.

@@ -19,11 +19,14 @@ class Server:
 
 
 @contextmanager
-def running(home: Path, *arguments: str, within: Sequence[str] = (), **environment: str) -> Iterator[Server]:
-    """`bankml serve --native` with its own home, ended by SIGTERM. `within`: a command that runs another one."""
+def running(
+    home: Path, *arguments: str, native: bool = True, within: Sequence[str] = (), **environment: str
+) -> Iterator[Server]:
+    """`bankml serve` with its own home, ended by SIGTERM. `within`: a command that runs another one."""
     env = {name: value for name, value in os.environ.items() if name not in ("BANKML_EMBED_MODEL", "MINDX_EMBED_MODEL")}
     env |= {"BANKML_HOME": str(home), "OLLAMA_MODELS": str(home / "no-store"), "BANKML_SKIP_MODEL_DOWNLOAD": "1"}
-    command = [*within, sys.executable, "-m", "bankml", "serve", "--native", "--port", "0", "--json", *arguments]
+    command = [*within, sys.executable, "-m", "bankml", "serve", "--port", "0", "--json", *arguments]
+    command += ["--native"] * native
     process = subprocess.Popen(command, env=env | environment, stdout=subprocess.PIPE, text=True)
     try:
         line = process.stdout.readline()

@@ -23,7 +23,7 @@ def test_defaults() -> None:
 
 
 def test_what_nothing_reads_stops_nothing() -> None:
-    foreign = {"BANKML_OLLAMA": "nowhere", "BANKML_EMBED_NEED_GB": "much", "BANKML_EMBED_KEEP_ALIVE": "m"}
+    foreign = {"BANKML_EMBED_KEEP_ALIVE": "m"}
     assert Settings.read(foreign | {"RAGE_PATH": "~nobody-of-this-name/x"}) == Settings.read({})
 
 
@@ -108,3 +108,14 @@ def test_a_bad_value_is_named_with_its_remedy(variable: str, value: str, remedy:
     with pytest.raises(InputError, match=f"{variable} is .*: set it to .*{remedy}.*, or unset it") as error:
         Settings.read({variable: value})
     assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1.3", 1_300_000_000), ("0", 0), (".5", 500_000_000), ("", None)])
+def test_what_a_model_needs_is_in_decimal_gigabytes(value: str, expected: int | None) -> None:
+    assert Settings.read({"BANKML_EMBED_NEED_GB": value}).embed_need == expected
+
+
+@pytest.mark.parametrize("value", ["much", "-1", "1e3", "nan", "1,3", "1.3 GB"])
+def test_no_gigabytes(value: str) -> None:
+    with pytest.raises(InputError, match=r"BANKML_EMBED_NEED_GB is .*: set it to a number of GB such as 1\.3"):
+        Settings.read({"BANKML_EMBED_NEED_GB": value})

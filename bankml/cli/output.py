@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,11 +43,29 @@ class _Output(io.FileIO):
             raise OutputError(error.errno, error.strerror) from None
 
 
+class _Told(io.FileIO):
+    """A file descriptor that takes everything: what cannot be written there is lost, and fails no command."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
 def guard_output() -> None:
-    """From here on a write to stdout that fails is an OutputError; a path that is not UTF-8 leaves as it came."""
+    """From here on a write to stdout that fails is an OutputError, and one to stderr is lost.
+
+    A path that is not UTF-8 leaves as it came.
+    """
     raw = _Output(sys.stdout.fileno(), "w", closefd=False)
     buffered, encoding = io.BufferedWriter(raw), sys.stdout.encoding
     sys.stdout = io.TextIOWrapper(buffered, encoding, "surrogateescape", line_buffering=raw.isatty())
+    with suppress(OSError):  # stderr is closed, or no file
+        told = _Told(sys.stderr.fileno(), "w", closefd=False)
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(told), sys.stderr.encoding, "backslashreplace", line_buffering=True
+        )
 
 
 def write_json(*values: Any) -> None:

@@ -1,18 +1,28 @@
 """`bankml serve`."""
 
 import os
+import socket
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, note, write_json
-from bankml.settings import Settings, strangers
+from bankml.ollama_address import is_loopback
+from bankml.settings import Settings, duration, strangers
 from bankml.utf8 import printable
 
 
+class LogFormat(StrEnum):
+    """How a line of the access log is written."""
+
+    plain = "plain"
+    json = "json"
+
+
 def serve(
-    native: Annotated[bool, typer.Option("--native", help="Use bankml's own engine (the only way so far).")] = False,
+    native: Annotated[bool, typer.Option("--native", help="Answer alone: leave nothing to a local Ollama.")] = False,
     model: Model = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 18093,
@@ -22,15 +32,32 @@ def serve(
     backend: Annotated[
         str | None, typer.Option(help="Kernels by name.", show_default="the best this CPU allows")
     ] = None,
+    max_queue: Annotated[int, typer.Option(min=1, help="Requests in flight; one more is told to come again.")] = 512,
+    max_queue_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens of the requests in flight, a text counting at least 64.")
+    ] = 8 * 2**20,
+    keep_alive: Annotated[
+        str | None,
+        typer.Option(help="How long a model stays in memory unused: 90s, 1h30m, -1 for ever, 0.", show_default="5m"),
+    ] = None,
     json: AsJson = False,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="A line on stderr for each request, without its texts.")
+    ] = False,
+    log_format: Annotated[LogFormat, typer.Option(help="Of the access log.")] = LogFormat.plain,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve import server
+    from bankml.serve.limits import Limits
 
     for sentence in strangers(os.environ):
         note(sentence)
-    server.check(Settings.read())
+    settings = Settings.read()
+    server.check(settings)
+    keep = _keep_alive(keep_alive)
+    log = log_format.value if access_log or settings.access_log else None
     with server.listen(host, port) as listener:  # before the model, which may have to be pulled
+        forward = None if native else _forward(listener)
         choice = choose(model)
         url = server.url(host, listener)
 
@@ -41,4 +68,27 @@ def serve(
                 name = printable(choice.name)
                 print(f"bankml: serving {name} at {url} for clients of Ollama and of OpenAI", flush=True)
 
-        server.Served(choice, threads, backend).run(listener, host, ready)
+        limits = Limits(max_queue_requests=max_queue, max_queue_tokens=max_queue_tokens)
+        server.Served(choice, threads, backend, keep, forward, limits, log).run(listener, host, ready)
+
+
+def _keep_alive(value: str | None) -> int | None:
+    """Nanoseconds of --keep-alive; None leaves it to BANKML_KEEP_ALIVE."""
+    try:
+        return None if value is None else duration(value.strip())
+    except ValueError as error:
+        raise typer.BadParameter(f"{value!r} is no duration; give {error}", param_hint="--keep-alive") from None
+
+
+def _forward(listener: socket.socket) -> str | None:
+    """The Ollama that gets what bankml does not answer; None where that would be this server itself."""
+    from bankml.serve.upstream import is_own
+
+    url = Settings.read().ollama
+    if is_own(url, listener):
+        note(f"nothing is forwarded: BANKML_OLLAMA is {url}, which is this server; set it to where Ollama listens")
+        return None
+    note(f"what bankml does not run is left to Ollama at {url}")
+    if not is_loopback(url):
+        note(f"BANKML_OLLAMA is {url}, another machine: the texts of what is left to it leave this one")
+    return url

@@ -1,5 +1,8 @@
 """The routes of the server, wired together."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -9,11 +12,17 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bankml.errors import Error
-from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve import catalogue, ollama, openai, openapi, own, pages, stats
 from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.guard import Guard
+from bankml.serve.ledger import Accounts
+from bankml.serve.recorder import Recorder
 from bankml.serve.state import State
+from bankml.serve.visit import Visit
+
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
 
 # Pages of this machine and of desktop apps, as Ollama allows them.
 ORIGINS = (
@@ -35,6 +44,11 @@ ROUTES = [
     Route("/health/ready", own.ready),
     Route("/info", own.info),
     Route("/tokenize", own.tokenize, methods=["POST"]),
+    Route("/metrics", stats.metrics),
+    Route("/stats", stats.stats),
+    Route("/openapi.json", openapi.openapi),
+    Route("/docs", pages.docs),
+    Route("/ui", pages.ui),
 ]
 
 # What Ollama answers below /api/ and an encoder cannot.
@@ -56,19 +70,43 @@ async def root(request: Request) -> Response:
     return PlainTextResponse("Ollama is running")
 
 
-def create_app(shared: State, loopback: bool) -> Starlette:
-    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused."""
+def create_app(
+    shared: State,
+    loopback: bool,
+    upstream: "Upstream | None" = None,
+    log: Callable[[Visit], None] | None = None,
+) -> Starlette:
+    """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused.
+
+    `upstream`: the Ollama that gets what bankml does not answer; None: nothing is forwarded. `log` is called with each
+    request that is over, see Recorder.
+    """
     cors = Middleware(
         CORSMiddleware,
         allow_origin_regex=ORIGINS,
         allow_methods=["*"],
         allow_headers=["*"],
-        expose_headers=["X-Bankml-Truncated"],
+        expose_headers=["X-Bankml-Truncated", "X-Request-Id"],
     )
+    forwarding = []
+    if upstream:
+        from bankml.serve.forwarding import Forwarding
+
+        forwarding = [Middleware(Forwarding, names=shared.names, upstream=upstream)]
+    held = shared.ledger.held
+    shared.metrics.watch(lambda: (held.requests, held.tokens), lambda: len(shared.engines.loaded()))
     app = Starlette(
         routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
-        middleware=[Middleware(Ending), Middleware(Guard, loopback=loopback), cors],
+        middleware=[
+            Middleware(Recorder, metrics=shared.metrics, log=log),
+            Middleware(Ending),
+            Middleware(Guard, loopback=loopback),
+            Middleware(Accounts, ledger=shared.ledger),
+            cors,
+            *forwarding,
+        ],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, Exception), refuse),
     )
     app.state.shared = shared
+    app.state.upstream = upstream
     return app

@@ -8,6 +8,8 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from bankml.serve.errors import CANCELED, INPUT_TYPE, RefusedError
+from bankml.serve.limits import MIB, Limits
+from bankml.serve.state import state
 from bankml.serve.syntax import go_words
 from bankml.utf8 import whole
 
@@ -18,17 +20,14 @@ class Key(str):
     """A key of a body in lower case: equal ones take each other's place while they are read, so the last counts."""
 
 
-LIMIT = 16 * 2**20  # bytes; 5,000 passages of 3 kB
-MAX_TEXTS = 10_000  # of 1,024 dimensions: 41 MB of vectors, some 120 MB of JSON
-SILENCE = 60.0  # seconds without a byte of a body that was begun, after which its client is taken for lost
-TOO_LARGE = "the request body is larger than 16 MiB; send fewer or shorter texts in one request"
+TOO_LARGE = "the request body is larger than {:g} MiB; send fewer or shorter texts in one request"
 
 
 async def read(request: Request, kind: type[T]) -> T:
     """The body as a `kind`, whose fields are named in lower case; as in Go, keys have any case and the last one counts.
 
-    Raises RefusedError: 400 when it is missing, not JSON or of wrong types, 408 when it stopped coming, 413 too large,
-    415 compressed.
+    Raises FullError when the bodies of all requests take too much, and RefusedError: 400 when it is missing, not JSON
+    or of wrong types, 408 when it stopped coming, 413 too large, 415 compressed.
     """
     body = await _bytes(request)
     if not body.strip():
@@ -41,8 +40,8 @@ async def read(request: Request, kind: type[T]) -> T:
         raise RefusedError(400, go_words(error, body)) from None
 
 
-def listed(value: Any) -> list[str]:
-    """The texts of an `input`, which is one or a list of them.
+def listed(value: Any, most: int) -> list[str]:
+    """The texts of an `input`, which is one or a list of `most` of them at most.
 
     Raises RefusedError with Ollama's words for anything else, and for more texts than one request may hold.
     """
@@ -52,10 +51,10 @@ def listed(value: Any) -> list[str]:
     for index, text in enumerate(texts):
         if not isinstance(text, str):
             raise RefusedError(400, INPUT_TYPE, index)
-    if len(texts) > MAX_TEXTS:
+    if len(texts) > most:
         raise RefusedError(
             400,
-            f"the request has {len(texts):,} texts, above the limit of {MAX_TEXTS:,}; send them in several requests",
+            f"the request has {len(texts):,} texts, above the limit of {most:,}; send them in several requests",
         )
     return texts
 
@@ -63,22 +62,37 @@ def listed(value: Any) -> list[str]:
 async def _bytes(request: Request) -> bytes:
     if (coding := request.headers.get("content-encoding", "")).lower() not in ("", "identity"):
         raise RefusedError(415, f"the body has the Content-Encoding {coding!r}; send it uncompressed")
+    ledger = state(request).ledger
+    limits = ledger.limits
     announced = request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > LIMIT:
-        raise RefusedError(413, TOO_LARGE)
+    if announced.isdecimal() and int(announced) > limits.max_body_bytes:
+        raise _too_large(limits)
     body = bytearray()
+    clock = asyncio.get_running_loop().time
+    end = clock() + limits.max_body_seconds
     try:
-        async with asyncio.timeout(SILENCE) as patience:
+        async with asyncio.timeout(limits.max_silence_seconds) as patience:
             async for chunk in request.stream():
-                patience.reschedule(asyncio.get_running_loop().time() + SILENCE)
+                patience.reschedule(min(clock() + limits.max_silence_seconds, end))
+                ledger.take_bytes(request.scope, len(chunk))
                 body += chunk
-                if len(body) > LIMIT:
-                    raise RefusedError(413, TOO_LARGE)
+                if len(body) > limits.max_body_bytes:
+                    raise _too_large(limits)
     except TimeoutError:
-        raise RefusedError(408, f"no byte of the body came for {SILENCE:g} s; send it without pauses") from None
+        raise RefusedError(408, _slow(limits, over=clock() >= end)) from None
     except ClientDisconnect:
         raise RefusedError(499, CANCELED) from None  # nobody reads it, and it is no fault to log
     return bytes(body)
+
+
+def _too_large(limits: Limits) -> RefusedError:
+    return RefusedError(413, TOO_LARGE.format(limits.max_body_bytes / MIB))
+
+
+def _slow(limits: Limits, over: bool) -> str:
+    if over:
+        return f"the body had not come whole after {limits.max_body_seconds:g} s; send fewer texts in one request"
+    return f"no byte of the body came for {limits.max_silence_seconds:g} s; send it without pauses"
 
 
 def _decode(body: bytes, kind: type[T]) -> T:

@@ -16,6 +16,7 @@ from bankml.errors import Error
 from bankml.models import Choice, header
 from bankml.models.catalogue import choices
 from bankml.models.description import Description, describe
+from bankml.serve import resident
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
 from bankml.serve.engines import Loaded
@@ -39,7 +40,9 @@ async def tags(request: Request) -> Response:
 
 async def ps(request: Request) -> Response:
     """The models in memory, the longest kept first."""
-    return Answer({"models": await asyncio.to_thread(_ps, state(request).engines.loaded())})
+    engines = state(request).engines
+    loaded = [(model, engines.expires_at(model)) for model in engines.loaded()]
+    return Answer({"models": await asyncio.to_thread(_ps, loaded)})
 
 
 async def show(request: Request) -> Response:
@@ -72,11 +75,11 @@ def _rows(served: Choice, row: Callable[[Description], Row]) -> list[Row]:
     return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _ps(loaded: list[Loaded]) -> list[Row]:
+def _ps(loaded: list[tuple[Loaded, float]]) -> list[Row]:
     found = []
-    for model in loaded:
+    for model, expires_at in loaded:
         with suppress(Error, OSError):
-            found.append(_in_memory(model))
+            found.append(_in_memory(model, expires_at))
     return found
 
 
@@ -92,16 +95,19 @@ def _listed(entry: Description) -> Row:
     }
 
 
-def _in_memory(loaded: Loaded) -> Row:
+def _in_memory(loaded: Loaded, expires_at: float) -> Row:
+    """Ollama's fields, and `resident`: bytes of the file in this process's memory, and of its tables beside it."""
     entry = describe(loaded.choice)
+    mapped = resident.mapped(loaded.choice.path, *loaded.file[:2]) if loaded.file else None
     return {
         "name": entry.name,
         "model": entry.name,
         "size": entry.size,
         "digest": entry.digest,
         "details": entry.details,
-        "expires_at": _time(loaded.expires_at),
+        "expires_at": _time(expires_at),
         "size_vram": 0,
+        "resident": None if mapped is None else mapped + loaded.need.tables,
         "context_length": loaded.encoder.context_length,
     }
 

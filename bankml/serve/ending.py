@@ -5,9 +5,7 @@ import asyncio
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bankml.serve.errors import RefusedError, refuse
-
-ENDING = "the server is ending; ask again when it is back"
+from bankml.serve.errors import ENDING, RefusedError, refuse
 
 
 class Ending:

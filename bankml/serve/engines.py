@@ -2,15 +2,21 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from bankml.durations import FOREVER
 from bankml.encoder import Encoder, chosen
 from bankml.errors import Error, InputError, ModelError
 from bankml.models import Choice, header
 from bankml.models.ollama_store import ENCODERS
+from bankml.need import Need
+from bankml.serve.room import Room
+
+Identity = tuple[int, int, int, int]  # device, inode, size, time of change
 
 
 @dataclass(eq=False, slots=True)
@@ -19,32 +25,55 @@ class Loaded:
 
     choice: Choice
     encoder: Encoder
-    expires_at: float = 0.0  # seconds since the epoch
+    need: Need
+    file: Identity | None  # which file it was loaded from
+    expires: float = 0.0  # by the clock of the event loop, which no change of the time of day moves
     users: int = 0
     timer: asyncio.TimerHandle | None = field(default=None, repr=False)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether another file, or another content, lies where it was loaded from; a file that is gone is no other."""
+        return _identity(self.choice.path) not in (None, self.file)
 
 
 class Engines:
     """Encoders by the path of their file. Belongs to one event loop.
 
-    `threads` and `backend` as in Encoder; `keep_alive` in nanoseconds for requests that name none.
+    `threads` and `backend` as in Encoder; `keep_alive` in nanoseconds for requests that name none; `room` says whether
+    there is memory for one more; `wall` is the time of day, for `expires_at` alone.
     """
 
-    def __init__(self, keep_alive: int, threads: int | None = None, backend: str | None = None) -> None:
+    def __init__(
+        self,
+        keep_alive: int,
+        threads: int | None = None,
+        backend: str | None = None,
+        room: Room | None = None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
         self._keep_alive = keep_alive
         self._options = (threads, backend)
+        self._room = room or Room()
+        self._wall = wall
         self._loaded: dict[str, Loaded] = {}  # by path
+        self._loads: dict[str, asyncio.Task[Loaded]] = {}  # by path; those in progress
+        self._waiting: Counter[str] = Counter()  # requests for each of them
         self._loading = asyncio.Lock()
+        self.on_load: Callable[[float], None] = lambda seconds: None  # told how long each load took
 
     @asynccontextmanager
     async def hold(self, choice: Choice, keep_alive: int | None = None) -> AsyncIterator[Loaded]:
         """The model in memory, at least until the block ends and `keep_alive` nanoseconds after.
 
-        Raises ModelError for a file that cannot be used, InputError for a model that gives no vector per text.
+        Raises ModelError for a file that cannot be used, InputError for a model that gives no vector per text,
+        ShortError where memory does not suffice.
         """
         loaded = await self._get(choice)
         loaded.users += 1
         try:
+            if loaded.replaced:
+                await self.renew(loaded, loaded.encoder)
             yield loaded
         finally:
             loaded.users -= 1
@@ -57,11 +86,16 @@ class Engines:
         """
         async with self._loading:
             if loaded.encoder is failed:
-                loaded.encoder = await asyncio.to_thread(self._load, loaded.choice)
+                fresh = await self._load(loaded.choice)
+                loaded.encoder, loaded.need, loaded.file = fresh.encoder, fresh.need, fresh.file
 
     def loaded(self) -> list[Loaded]:
         """What is in memory, the longest kept first."""
-        return sorted(self._loaded.values(), key=lambda loaded: -loaded.expires_at)
+        return sorted(self._loaded.values(), key=lambda loaded: -loaded.expires)
+
+    def expires_at(self, loaded: Loaded) -> float:
+        """When it goes unless it is asked again, in seconds since the epoch by the clock as it is set now."""
+        return self._wall() + loaded.expires - asyncio.get_running_loop().time()
 
     def close(self) -> None:
         """Drop every model; calls in flight end normally."""
@@ -69,15 +103,51 @@ class Engines:
             self._drop(loaded)
 
     async def _get(self, choice: Choice) -> Loaded:
+        """A load belongs to all who wait for it and ends well without them."""
         path = str(choice.path)
         if path in self._loaded:
             return self._loaded[path]
-        async with self._loading:
-            if path not in self._loaded:
-                self._loaded[path] = Loaded(choice, await asyncio.to_thread(self._load, choice))
-        return self._loaded[path]
+        if path not in self._loads:
+            self._loads[path] = asyncio.create_task(self._add(path, choice))
+            self._loads[path].add_done_callback(_heard)
+        self._waiting[path] += 1
+        try:
+            return await asyncio.shield(self._loads[path])
+        finally:
+            self._waiting[path] -= 1
 
-    def _load(self, choice: Choice) -> Encoder:
+    async def _add(self, path: str, choice: Choice) -> Loaded:
+        try:
+            async with self._loading:
+                loaded = self._loaded[path] = await self._load(choice)
+            self._keep(loaded, self._keep_alive)
+            return loaded
+        finally:
+            del self._loads[path]
+
+    async def _load(self, choice: Choice) -> Loaded:
+        started = time.perf_counter()
+        need = await asyncio.to_thread(self._room.need, choice)
+        self._make_room(choice, need)
+        file = _identity(choice.path)  # before it is opened: one that is replaced meanwhile is loaded once more
+        loaded = Loaded(choice, await asyncio.to_thread(self._open, choice), need, file)
+        self.on_load(time.perf_counter() - started)
+        return loaded
+
+    def _make_room(self, choice: Choice, need: Need) -> None:
+        """Drops models that nobody uses, the first to expire first, until there is memory. Raises ShortError."""
+        others = [loaded for loaded in self._loaded.values() if loaded.choice.path != choice.path]
+        idle = sorted(filter(self._is_idle, others), key=lambda loaded: -loaded.expires)
+        held = sum(loaded.need.weights for loaded in others)  # the system counts what it could read again as available
+        if hopeless := self._room.short(choice, need, held - sum(loaded.need.total for loaded in idle)):
+            raise hopeless
+        while short := self._room.short(choice, need, held):
+            if not idle:
+                raise short
+            held -= idle[-1].need.weights
+            self._drop(idle.pop())
+
+    def _open(self, choice: Choice) -> Encoder:
         threads, backend = self._options
         try:
             encoder = chosen(choice, threads=threads, backend=backend)
@@ -91,22 +161,38 @@ class Engines:
         return encoder
 
     def _keep(self, loaded: Loaded, nanoseconds: int) -> None:
-        seconds = nanoseconds / 1e9
-        loaded.expires_at = time.time() + seconds
+        loop, seconds = asyncio.get_running_loop(), nanoseconds / 1e9
+        loaded.expires = loop.time() + seconds
         if loaded.timer:
             loaded.timer.cancel()
-        loop = asyncio.get_running_loop()
         loaded.timer = loop.call_later(seconds, self._expire, loaded) if nanoseconds < FOREVER else None
 
     def _expire(self, loaded: Loaded) -> None:
-        if not loaded.users and loaded in self._loaded.values():  # a user sets the timer again when it leaves
+        if loaded in self._loaded.values() and self._is_idle(loaded):  # a user sets the timer again when it leaves
             self._drop(loaded)
+
+    def _is_idle(self, loaded: Loaded) -> bool:
+        return not loaded.users and not self._waiting[str(loaded.choice.path)]
 
     def _drop(self, loaded: Loaded) -> None:
         self._loaded.pop(str(loaded.choice.path))
         if loaded.timer:
             loaded.timer.cancel()
         loaded.encoder.close()
+
+
+def _heard(load: asyncio.Task[Loaded]) -> None:
+    """An error that nobody waits for any more is no news."""
+    if not load.cancelled():
+        load.exception()
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _is_encoder(choice: Choice) -> bool:

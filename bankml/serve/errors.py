@@ -5,16 +5,18 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from bankml.errors import BusyError, Error, InputError, NotFiniteError, TooLongError
+from bankml.serve import failures
 from bankml.serve.answers import Answer
+from bankml.serve.visit import visit
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
 CANCELED = "request canceled"
+ENDING = "the server is ending; ask again when it is back"
 INPUT_TYPE = "invalid input type"
 NOT_FINITE = "embedding contains NaN or Inf values"
 TOO_LONG = "the input length exceeds the context length"
 
-# A body that stopped coming leaves its connection in the middle of a request.
-_HEADERS = {408: {"Connection": "close"}, 503: {"Retry-After": "1"}}
+_KINDS = {400: "invalid_request_error", 404: "not_found_error", 429: "rate_limit_error"}  # OpenAI's types of errors
 
 
 class RefusedError(Exception):
@@ -28,6 +30,15 @@ class RefusedError(Exception):
         self.status = status
         self.index = index
         self.reason = reason
+
+
+class FullError(RefusedError):
+    """Too much is in flight; come again in `retry_after` seconds. 503 in Ollama's routes, 429 in OpenAI's."""
+
+    def __init__(self, retry_after: int = 1) -> None:
+        super().__init__(503, BUSY)
+        self.retry_after = retry_after
+        self.__cause__ = BusyError(BUSY)  # what it is counted as
 
 
 def not_found(name: str) -> RefusedError:
@@ -45,10 +56,16 @@ def stopped(error: Error) -> RefusedError:
 
 def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that failed with `error`; the starlette exception handler for every type."""
-    if isinstance(error, HTTPException):
-        return _unrouted(error)
-    refusal = _refusal(error)
-    return Answer(_body(request.url.path, refusal), refusal.status, _HEADERS.get(refusal.status))
+    answer = _unrouted(error) if isinstance(error, HTTPException) else _refused(request, _refusal(error))
+    visit(request.scope).failure = failures.kind(error, answer.status_code)
+    return answer
+
+
+def _refused(request: Request, refusal: RefusedError) -> Response:
+    path = request.url.path
+    if isinstance(refusal, FullError) and _is_openai(path):
+        refusal.status = 429
+    return Answer(_body(path, refusal), refusal.status, _headers(refusal))
 
 
 def _refusal(error: Exception) -> RefusedError:
@@ -64,10 +81,22 @@ def _refusal(error: Exception) -> RefusedError:
 def _body(path: str, refusal: RefusedError) -> dict[str, object]:
     ours = {"index": refusal.index, "reason": refusal.reason}
     more = {name: value for name, value in ours.items() if value is not None}
-    if not path.startswith("/v1/"):
+    if not _is_openai(path):
         return {"error": str(refusal), **more}
-    kind = {400: "invalid_request_error", 404: "not_found_error"}.get(refusal.status, "api_error")
+    kind = _KINDS.get(refusal.status, "api_error")
     return {"error": {"message": str(refusal), "type": kind, "param": None, "code": None, **more}}
+
+
+def _headers(refusal: RefusedError) -> dict[str, str]:
+    if refusal.status == 408:
+        return {"Connection": "close"}  # a body that stopped coming leaves it in the middle of a request
+    if refusal.status in (429, 503):
+        return {"Retry-After": str(getattr(refusal, "retry_after", 1))}
+    return {}
+
+
+def _is_openai(path: str) -> bool:
+    return path.startswith("/v1/")
 
 
 def _unrouted(error: HTTPException) -> Response:

@@ -16,7 +16,7 @@ class Names:
     def __init__(self, served: Choice) -> None:
         self.served = served
         names = (served.name, served.path.stem, *served.aliases)
-        self._served = {_key(name) for name in names}
+        self._served = {key(name) for name in names}
         self._added: set[str] = set()
 
     def add(self, alias: str) -> None:
@@ -24,7 +24,7 @@ class Names:
 
         It is what the file calls itself, and a file may call itself anything.
         """
-        self._added.add(_key(alias))
+        self._added.add(key(alias))
 
     async def find(self, name: str) -> Choice:
         """The model of this name, which is never taken for a path and never pulled.
@@ -33,11 +33,11 @@ class Names:
         """
         if not name:
             raise RefusedError(400, "model is required")
-        if _key(name) in self._served:
+        if key(name) in self._served:
             return self.served
         if choice := await asyncio.to_thread(models.find, name.removesuffix(":latest")):
             return choice
-        if _key(name) in self._added:
+        if key(name) in self._added:
             return self.served
         raise _unknown(name)
 
@@ -50,5 +50,6 @@ def _unknown(name: str) -> RefusedError:
     return not_found(name)
 
 
-def _key(name: str) -> str:
+def key(name: str) -> str:
+    """What names of one model have in common: neither case nor the tag `latest` counts."""
     return name.casefold().removesuffix(":latest")

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from bankml.durations import keep_alive
 from bankml.errors import TooLongError
 from bankml.models import Choice
-from bankml.serve.answers import Answer, truncation_header
+from bankml.serve.answers import Answer, answer
 from bankml.serve.bodies import listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
@@ -45,22 +45,22 @@ async def embed(request: Request) -> Response:
     """Unit vectors of a text or of a list of texts; a text above the limit is cut unless `truncate` is false."""
     started = time.perf_counter_ns()
     body = await read(request, EmbedRequest)
-    keep, texts, limit = _keep_alive(body.keep_alive), _texts(body.input), _limit(body.options)
-    choice = await state(request).names.find(body.model or "")
-    async with state(request).engines.hold(choice, keep) as loaded:
+    shared = state(request)
+    keep, texts, limit = _keep_alive(body.keep_alive), _texts(body.input, shared.max_texts), _limit(body.options)
+    choice = await shared.names.find(body.model or "")
+    async with shared.engines.hold(choice, keep) as loaded:
         ready = time.perf_counter_ns()
         if not texts:
             return Answer({"model": body.model, "embeddings": []})
         _check_room(limit)
-        options = {"normalize": body.normalize is not False, "truncate": body.truncate is not False}
-        encoded = await state(request).encode(
-            request, loaded, texts, **options, dimensions=body.dimensions, max_tokens=limit
-        )
-    content: dict[str, Any] = {"model": body.model, "embeddings": encoded.vectors}
+        normalize, truncate = body.normalize is not False, body.truncate is not False
+        encoded = await shared.encode(request, loaded, texts, normalize, truncate, body.dimensions, limit)
+    vectors = encoded.vectors
+    content: dict[str, Any] = {"model": body.model, "embeddings": None}
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
     content |= counts(started, ready, int(encoded.tokens.sum()))
-    return Answer(content, headers=truncation_header(encoded.truncated))
+    return answer(content, "embeddings", lambda first, end: vectors[first:end], len(vectors), encoded.truncated)
 
 
 async def embeddings(request: Request) -> Response:
@@ -73,9 +73,10 @@ async def embeddings(request: Request) -> Response:
             return Answer({"embedding": []})
         _check_room(limit)
         raw = await state(request).run(request, loaded, lambda encoder, _: legacy_is_raw(encoder.metadata))
-        options = {"normalize": not raw, "truncate": False, "max_tokens": limit}
         try:
-            encoded = await state(request).encode(request, loaded, [body.prompt], **options)
+            encoded = await state(request).encode(
+                request, loaded, [body.prompt], normalize=not raw, truncate=False, max_tokens=limit
+            )
         except RefusedError as refusal:
             if isinstance(refusal.__cause__, TooLongError):
                 refusal.status = 500  # as Ollama's older route
@@ -111,8 +112,8 @@ def _keep_alive(value: Any) -> int | None:
         raise RefusedError(400, str(error)) from None
 
 
-def _texts(value: Any) -> list[str]:
-    return [] if value is None or value == "" else listed(value)
+def _texts(value: Any, most: int) -> list[str]:
+    return [] if value is None or value == "" else listed(value, most)
 
 
 def _limit(options: dict[str, Any] | None) -> int | None:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from bankml.models.description import Description, describe
 from bankml.serve import catalogue
-from bankml.serve.answers import Answer, truncation_header
+from bankml.serve.answers import Answer, answer
 from bankml.serve.bodies import listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
@@ -35,20 +35,25 @@ class EmbeddingsRequest(msgspec.Struct):
 async def embeddings(request: Request) -> Response:
     """Unit vectors, as lists of numbers or as base64 of little-endian float32; over-long texts are cut and counted."""
     body = await read(request, EmbeddingsRequest)
-    texts = _texts(body.input)
-    base64_wanted = _is_base64(body.encoding_format)
     shared = state(request)
+    texts = _texts(body.input, shared.max_texts)
+    base64_wanted = _is_base64(body.encoding_format)
     choice = await shared.names.find(body.model or "")
     async with shared.engines.hold(choice) as loaded:
         encoded = await shared.encode(request, loaded, texts, dimensions=body.dimensions)
     tokens = int(encoded.tokens.sum())
     content = {
         "object": "list",
-        "data": _data(encoded.vectors, base64_wanted),
+        "data": None,
         "model": body.model,
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
-    return Answer(content, headers=truncation_header(encoded.truncated))
+    vectors = encoded.vectors
+
+    def data(first: int, end: int) -> list[dict[str, Any]]:
+        return _data(vectors[first:end], first, base64_wanted)
+
+    return answer(content, "data", data, len(vectors), encoded.truncated)
 
 
 async def models(request: Request) -> Response:
@@ -67,12 +72,12 @@ def _model(entry: Description) -> dict[str, Any]:
     return {"id": entry.name, "object": "model", "created": int(entry.modified), "owned_by": entry.namespace}
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: Any, most: int) -> list[str]:
     if value is None or value == []:
         raise RefusedError(400, "invalid input")
     if _are_token_ids(value):
         raise RefusedError(400, TOKEN_IDS, 0)
-    return listed(value)
+    return listed(value, most)
 
 
 def _are_token_ids(value: Any) -> bool:
@@ -88,6 +93,6 @@ def _is_base64(encoding_format: str | None) -> bool:
     raise RefusedError(400, message)
 
 
-def _data(vectors: NDArray[np.float32], base64_wanted: bool) -> list[dict[str, Any]]:
+def _data(vectors: NDArray[np.float32], first: int, base64_wanted: bool) -> list[dict[str, Any]]:
     written = [base64.b64encode(row).decode() for row in vectors.astype("<f4")] if base64_wanted else vectors
-    return [{"object": "embedding", "embedding": row, "index": index} for index, row in enumerate(written)]
+    return [{"object": "embedding", "embedding": row, "index": index} for index, row in enumerate(written, first)]

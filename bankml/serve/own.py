@@ -1,7 +1,9 @@
 """bankml's own routes: /health, /health/live, /health/ready, /info, /tokenize."""
 
+import asyncio
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.requests import Request
@@ -10,10 +12,14 @@ from starlette.responses import Response
 import bankml
 from bankml.encoder import Encoder
 from bankml.errors import Error
+from bankml.serve import answering
 from bankml.serve.answers import Answer
-from bankml.serve.bodies import MAX_TEXTS, listed, read
-from bankml.serve.errors import RefusedError
+from bankml.serve.bodies import listed, read
+from bankml.serve.errors import ENDING, RefusedError
 from bankml.serve.state import state
+
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
 
 
 class TokenizeRequest(msgspec.Struct):
@@ -42,18 +48,25 @@ async def live(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """The served model can be used: the socket opens after it was loaded, so what remains is that its file is there."""
-    served = state(request).names.served
+    """The next request would be served: the server is not ending, its model's file is there, the queue has room."""
+    shared = state(request)
+    served = shared.names.served
+    if shared.ending.is_set():
+        raise RefusedError(503, ENDING)
     if not served.path.is_file():
         raise RefusedError(503, f"the file of {served.name} is gone: {served.path}")
+    if shared.ledger.full:
+        raise shared.ledger.refusal()
     return Answer({"status": "ok", "model": served.name})
 
 
 async def info(request: Request) -> Response:
-    """The served model, how it is computed, and how many texts one request may hold."""
+    """The served model, how it is computed, how many texts one request may hold, and who answers for which model."""
     shared = state(request)
     async with shared.engines.hold(shared.names.served) as loaded:
-        return Answer(await shared.run(request, loaded, lambda encoder, cancelled: _info(encoder)))
+        about = await shared.run(request, loaded, lambda encoder, gone: _info(encoder))
+    about |= {"max_texts": shared.max_texts, "limits": asdict(shared.ledger.limits), "version": bankml.__version__}
+    return Answer(about | await _answering(request))
 
 
 async def tokenize(request: Request) -> Response:
@@ -61,12 +74,12 @@ async def tokenize(request: Request) -> Response:
     body = await read(request, TokenizeRequest)
     if body.input is None:
         raise RefusedError(400, "input is required: a text or a list of texts")
-    texts = listed(body.input)
     shared = state(request)
+    texts = listed(body.input, shared.max_texts)
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
 
-        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> list[list[int]]:
+        def call(encoder: Encoder, gone: Callable[[], bool]) -> list[list[int]]:
             return [_tokens(encoder, index, text) for index, text in enumerate(texts)]
 
         tokens = await shared.run(request, loaded, call)
@@ -81,6 +94,14 @@ def _tokens(encoder: Encoder, index: int, text: str) -> list[int]:
         raise
 
 
+async def _answering(request: Request) -> dict[str, Any]:
+    upstream: Upstream | None = request.app.state.upstream
+    theirs = [str(row.get("name")) for row in await upstream.listed("/api/tags", "models")] if upstream else []
+    url = upstream.url if upstream else None
+    served = state(request).names.served
+    return {"forward": url, "models": await asyncio.to_thread(answering.table, served, url, theirs)}
+
+
 def _info(encoder: Encoder) -> dict[str, Any]:
     names = ("name", "digest", "arch", "dims", "context_length", "pooling", "backend", "threads")
-    return {name: getattr(encoder, name) for name in names} | {"max_texts": MAX_TEXTS, "version": bankml.__version__}
+    return {name: getattr(encoder, name) for name in names}

@@ -6,40 +6,78 @@ import errno
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from bankml.errors import InputError
 from bankml.models import Choice
+from bankml.serve import allocator
+from bankml.serve.access_log import access_log
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.guard import is_loopback
+from bankml.serve.ledger import Ledger
+from bankml.serve.limits import Limits
+from bankml.serve.lines import Lines
 from bankml.serve.names import Names
+from bankml.serve.room import Room
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from bankml.serve.upstream import Upstream
 
 GRACE = 5  # seconds that requests in flight get at the end
 IDLE = 75  # seconds an idle connection stays open; clients keep a pool of them
 
 
 class Served:
-    """A server of one model by default, and of every other model on this machine by name."""
+    """A server of one model by default, and of every other model on this machine by name.
 
-    def __init__(self, choice: Choice, threads: int | None = None, backend: str | None = None) -> None:
+    `keep_alive` in nanoseconds, else BANKML_KEEP_ALIVE's. `forward`: the URL of the Ollama that gets what bankml does
+    not answer.
+    """
+
+    def __init__(
+        self,
+        choice: Choice,
+        threads: int | None = None,
+        backend: str | None = None,
+        keep_alive: int | None = None,
+        forward: str | None = None,
+        limits: Limits | None = None,
+        log: str | None = None,
+    ) -> None:
         self.choice = choice
-        self._state = State(Names(choice), Engines(Settings.read().keep_alive, threads, backend), Workers())
+        self._forward = forward
+        self._log = log
+        settings = Settings.read()
+        keep = settings.keep_alive if keep_alive is None else keep_alive
+        room = Room(threads or settings.threads, settings.embed_need)
+        engines = Engines(keep, threads, backend, room)
+        self._state = State(Names(choice), engines, Workers(), Ledger(limits or Limits()))
 
     def run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         """Serve until SIGINT or SIGTERM; `ready` is called when the model is loaded and connections are accepted."""
-        asyncio.run(self._run(listener, host, ready))
+        allocator.give_back_at_once()
+        lines = Lines(sys.stderr.fileno(), self._state.metrics.lost_lines)
+        with lines, contextlib.redirect_stderr(lines):
+            asyncio.run(self._run(listener, host, ready))
 
     async def _run(self, listener: socket.socket, host: str, ready: Callable[[], None]) -> None:
         async with self._state.engines.hold(self.choice) as loaded:
             self._state.names.add(str(loaded.encoder.metadata.get("general.name", self.choice.name)))
+            self._state.metrics.runs_on(loaded.encoder.backend)
+        upstream = _upstream(self._forward) if self._forward else None
+        log = access_log(sys.stderr, self._log) if self._log else None
         config = uvicorn.Config(
-            create_app(self._state, is_loopback(host)),
+            create_app(self._state, is_loopback(host), upstream, log),
             log_level="warning",
             access_log=False,
             server_header=False,
@@ -50,16 +88,27 @@ class Served:
         logging.getLogger("uvicorn.error").addFilter(_is_news)
         try:
             with _signals_end_it():
-                await _Server(config, ready).serve(sockets=[listener])
+                await _Server(config, ready, self._state.ending).serve(sockets=[listener])
         finally:
-            self._state.workers.close()
-            self._state.engines.close()
+            if upstream:
+                await upstream.close()
+            self._state.close()
+
+
+def _upstream(url: str) -> "Upstream":
+    from bankml.serve.upstream import Upstream  # and httpx with it, which nothing else needs
+
+    return Upstream(url)
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], ending: Event) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._ending = ready, ending
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._ending.set()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

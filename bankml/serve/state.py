@@ -1,54 +1,123 @@
 """What every route of one server shares."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, cast
+from threading import Event
+from typing import TypeVar, cast
 
 from starlette.requests import Request
 
-from bankml.encoder import Encoded, Encoder
+from bankml.encoder import Encoded, Encoder, Tokens
 from bankml.errors import Error, FileChangedError
 from bankml.serve.engines import Engines, Loaded
 from bankml.serve.errors import stopped
+from bankml.serve.job import Job
+from bankml.serve.ledger import Ledger
+from bankml.serve.limits import COUNTED_TOKENS
+from bankml.serve.metrics import Metrics
 from bankml.serve.names import Names
-from bankml.serve.workers import Workers
+from bankml.serve.scheduler import Scheduler
+from bankml.serve.visit import visit
+from bankml.serve.workers import Workers, while_wanted
 
 T = TypeVar("T")
 
+SHORT = 4096  # characters of all texts up to which they are tokenized at once: 0.1 ms, less than asking a thread takes
 
-@dataclass(frozen=True)
+
+@dataclass
 class State:
-    """Names of models, the models in memory, and the threads that use them."""
+    """Names of models, the models in memory, the threads that use them, and what the requests in flight hold."""
 
     names: Names
     engines: Engines
     workers: Workers
+    ledger: Ledger = field(default_factory=Ledger)
+    metrics: Metrics = field(default_factory=Metrics)
+    ending: Event = field(default_factory=Event)  # set at the first signal that ends the server
+    scheduler: Scheduler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scheduler = Scheduler(self.metrics)
+        self.engines.on_load = partial(self.metrics.stage, "load")
+
+    def close(self) -> None:
+        """Stop what runs and drop every model."""
+        self.workers.close()
+        self.scheduler.close()
+        self.engines.close()
 
     async def run(self, request: Request, loaded: Loaded, call: Callable[[Encoder, Callable[[], bool]], T]) -> T:
-        """`call(encoder, cancelled)` of a held model on a worker; once more, loaded anew, when its file was rewritten.
+        """`call(encoder, gone)` of a held model on a worker; once more, loaded anew, when its file was rewritten.
 
-        Raises as `Workers.run`, as `Engines.hold` and as `call`.
+        Raises as `while_wanted`, `Ledger.admit`, `Engines.hold` and `call`.
         """
-        encoder = loaded.encoder
-        try:
-            return await self.workers.run(request, partial(call, encoder))
-        except FileChangedError:
-            await self.engines.renew(loaded, encoder)
-        return await self.workers.run(request, partial(call, loaded.encoder))
+        self.ledger.admit(request.scope)
 
-    async def encode(self, request: Request, loaded: Loaded, texts: list[str], **options: Any) -> Encoded:
-        """`Encoder.encode_full` of a held model. Raises as `run`, and RefusedError for all that stops the embedding."""
+        async def work(encoder: Encoder) -> T:
+            return await self.workers.run(lambda gone: call(encoder, gone))
 
-        def call(encoder: Encoder, cancelled: Callable[[], bool]) -> Encoded:
+        return await while_wanted(request, self._twice(loaded, work))
+
+    async def encode(
+        self,
+        request: Request,
+        loaded: Loaded,
+        texts: list[str],
+        normalize: bool = True,
+        truncate: bool = True,
+        dimensions: int | None = None,
+        max_tokens: int | None = None,
+    ) -> Encoded:
+        """As `Encoder.encode_full` of a held model, to the bit, in passes shared with other requests.
+
+        Raises as `run`, FullError, and RefusedError for all that stops the embedding.
+        """
+        self.ledger.admit(request.scope)
+
+        async def work(encoder: Encoder) -> Encoded:
+            started = time.perf_counter()
+            tokens = await self._tokens(encoder, texts, truncate, max_tokens)
+            self.metrics.stage("tokenize", time.perf_counter() - started)
+            self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
+            rows = await self.scheduler.run(Job(encoder, tokens))
+            vectors = encoder.shortened(rows, normalize, dimensions)
+            return Encoded(vectors, tokens.counts, tokens.truncated)
+
+        async def refusing(encoder: Encoder) -> Encoded:
             try:
-                return encoder.encode_full(texts, **options, cancelled=cancelled)
+                return await work(encoder)
             except FileChangedError:
                 raise
             except Error as error:
                 raise stopped(error) from error
 
-        return await self.run(request, loaded, call)
+        encoded = await while_wanted(request, self._twice(loaded, refusing))
+        visit(request.scope).embedded(loaded.choice.name, encoded)
+        return encoded
+
+    async def _tokens(self, encoder: Encoder, texts: list[str], truncate: bool, max_tokens: int | None) -> Tokens:
+        if sum(map(len, texts)) <= SHORT:
+            return encoder.tokens(texts, truncate, max_tokens=max_tokens)
+        return await self.workers.run(
+            lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
+        )
+
+    async def _twice(self, loaded: Loaded, work: Callable[[Encoder], Awaitable[T]]) -> T:
+        """`work` of a held model; once more, loaded anew, when its file was rewritten."""
+        encoder = loaded.encoder
+        try:
+            return await work(encoder)
+        except FileChangedError:
+            await self.engines.renew(loaded, encoder)
+        return await work(loaded.encoder)
+
+    @property
+    def max_texts(self) -> int:
+        """How many texts one request may hold."""
+        return self.ledger.limits.max_texts
 
 
 def state(request: Request) -> State:

@@ -1,48 +1,42 @@
-"""Native work beside the event loop: a few threads, first come first served, stopped when the client has gone."""
+"""Short blocking calls beside the event loop: a few threads, first come first served."""
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from bankml.errors import BusyError
-from bankml.serve.errors import BUSY, CANCELED, RefusedError
+from bankml.serve.errors import CANCELED, RefusedError
 
 T = TypeVar("T")
 
-THREADS = 8  # callers that tokenize and wait; the engine's own pool computes, one pass at a time
-MAX_PENDING = 512  # Ollama's queue
+THREADS = 8  # tokenizing and reading files; the encoder has threads of its own
 
 
 class Workers:
-    """Runs blocking calls for requests. A call is given a function that tells whether to give up."""
+    """Runs blocking calls. A call is given a function that tells whether to give up."""
 
-    def __init__(self, threads: int = THREADS, max_pending: int = MAX_PENDING) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="encode")
-        self._max_pending = max_pending
+    def __init__(self, threads: int = THREADS) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="worker")
         self._calls: set[threading.Event] = set()
 
-    async def run(self, request: Request, call: Callable[[Callable[[], bool]], T]) -> T:
-        """The result of `call(cancelled)`. Raises BusyError when too many wait, RefusedError when the client left."""
-        if len(self._calls) >= self._max_pending:
-            raise BusyError(BUSY)
+    async def run(self, call: Callable[[Callable[[], bool]], T]) -> T:
+        """The result of `call(gone)`, which tells that the caller was cancelled; raises what it raises."""
         gone = threading.Event()
         self._calls.add(gone)
-        watcher = asyncio.create_task(_watch(request, gone))
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _unless, gone, call)
-        except Exception:
-            if gone.is_set():
-                raise RefusedError(499, CANCELED) from None
-            raise
+            return await asyncio.get_running_loop().run_in_executor(self._pool, call, gone.is_set)
         finally:
-            gone.set()  # also when this task itself is cancelled and the thread still computes
+            gone.set()  # also when this task itself is cancelled and the thread still works
             self._calls.discard(gone)
-            watcher.cancel()
+
+    @property
+    def pending(self) -> int:
+        """Calls that wait or run."""
+        return len(self._calls)
 
     def close(self) -> None:
         """Cancel what runs and what waits."""
@@ -51,15 +45,23 @@ class Workers:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _unless(gone: threading.Event, call: Callable[[Callable[[], bool]], T]) -> T:
-    if gone.is_set():
+async def while_wanted(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`, which is cancelled when the client hangs up. Raises RefusedError then, else as `work`.
+
+    The body must have been read: the next message is the client hanging up.
+    """
+    task, watcher = asyncio.create_task(work), asyncio.create_task(_hung_up(request))
+    try:
+        await asyncio.wait((task, watcher), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
         raise RefusedError(499, CANCELED)
-    return call(gone.is_set)
+    finally:
+        watcher.cancel()
+        task.cancel()
 
 
-async def _watch(request: Request, gone: threading.Event) -> None:
-    """The body has been read, so the next message is the client hanging up."""
+async def _hung_up(request: Request) -> None:
     with suppress(asyncio.CancelledError):
         while (await request.receive())["type"] != "http.disconnect":
             pass
-        gone.set()

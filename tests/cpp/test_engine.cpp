@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "check.h"
@@ -154,6 +155,57 @@ TEST(engine_a_caller_that_gives_up) {
   const std::vector<std::string_view> many(20'000, "why is the sky blue");
   CHECK_THROWS(engine.encode(many, options), "cancelled");
   CHECK(!vectors(engine, {"why"}).empty());
+}
+
+TEST(engine_a_pass_of_texts_tokenized_before_is_the_same) {
+  for (const Pooling pooling : {Pooling::mean, Pooling::cls, Pooling::last}) {
+    const TemporaryFile file(model(pooling));
+    const Engine engine(file.path(), with(2));
+    const std::vector<std::string> of = texts();
+    const Tokenized tokens = engine.tokenize({of.begin(), of.end()}, {});
+    const std::vector<float> rows = engine.encode_pass(tokens.batch, {});
+    CHECK(shortened(rows.data(), of.size(), kHidden, kHidden, true) == vectors(engine, of));
+    EncodeOptions raw;
+    raw.normalize = false;
+    raw.dimensions = 3;
+    CHECK(shortened(rows.data(), of.size(), kHidden, 3, false) == engine.encode({of.begin(), of.end()}, raw).vectors);
+    CHECK(engine.encode_pass({}, {}).empty());
+  }
+}
+
+TEST(engine_a_pass_refuses_ids_that_are_not_the_vocabularys) {
+  const TemporaryFile file(model(Pooling::mean)), none(model(Pooling::none));
+  const Engine engine(file.path(), with(1));
+  CHECK_THROWS(engine.encode_pass({{1, -1}, {0, 2}}, {}), "text 0 has the token id -1");
+  CHECK_THROWS(engine.encode_pass({{1}, {0, 1, 1}}, {}), "text 1 has no token ids");
+  CHECK_THROWS(engine.encode_pass({std::vector<int32_t>(5000, 1), {0, 5000}}, {}), "text 0 has more than");
+  CHECK_THROWS(Engine(none.path(), {}).encode_pass({{1}, {0, 1}}, {}), "a vector per token");
+}
+
+// Texts that nobody waits for any more leave between layers; the others' bits stay.
+TEST(engine_a_pass_drops_unwanted_texts) {
+  for (const Pooling pooling : {Pooling::mean, Pooling::cls, Pooling::last}) {
+    const TemporaryFile file(model(pooling));
+    const Engine engine(file.path(), with(2));
+    const std::vector<std::string> of = texts();
+    const Batch once = engine.tokenize({of.begin(), of.end()}, {}).batch;
+    Batch batch;
+    for (int text = 0; text < 800 * once.texts(); ++text) batch.add(once.text(text % once.texts()));  // layers of 50 ms
+    std::vector<float> expected = engine.encode_pass(batch, {});
+    std::vector<int> unwanted;
+    for (int text = 0; text < batch.texts(); ++text) {
+      if (text % 3 == 1 || text > batch.texts() / 2) unwanted.push_back(text);
+    }
+    int asked = 0;
+    const auto all_but_some = [&] { return asked++, unwanted; };
+    const std::vector<float> rows = engine.encode_pass(batch, {true, all_but_some});
+    CHECK(asked >= 1);
+    for (const int text : unwanted) std::fill_n(expected.begin() + int64_t{text} * kHidden, kHidden, 0.0f);
+    CHECK(rows == expected);
+    unwanted.resize(batch.texts());
+    std::iota(unwanted.begin(), unwanted.end(), 0);
+    CHECK(engine.encode_pass(batch, {false, all_but_some}) == std::vector<float>(rows.size()));
+  }
 }
 
 TEST(engine_a_file_that_changes_is_an_error) {

@@ -102,6 +102,35 @@ TEST(threads_turns_first_come_first_served) {
   CHECK((order == std::vector<char>{'a', 'c', 'a', 'b'}));
 }
 
+// Urgent places go before earlier ones that are not; those get their share of the time while urgent ones come and come.
+TEST(threads_urgent_turns_go_first_and_leave_a_share) {
+  constexpr auto kSlice = std::chrono::milliseconds(10);
+  std::atomic<bool> ended{false};
+  std::atomic<int> slices{0}, urgent_slices{0};
+  const auto work = [&](bool urgent, std::atomic<int>& count) {
+    return std::thread([&, urgent] {
+      while (!ended) {
+        const Place place(urgent);
+        Turn turn(place);
+        for (int layer = 0; layer < 4 && !ended; ++layer) {
+          std::this_thread::sleep_for(kSlice);
+          count++;
+          turn.yield();
+        }
+      }
+    });
+  };
+  std::vector<std::thread> callers;
+  callers.push_back(work(false, slices));
+  while (slices < 2) std::this_thread::yield();
+  for (int i = 0; i < 3; ++i) callers.push_back(work(true, urgent_slices));  // one always waits while another works
+  while (urgent_slices < 80) std::this_thread::yield();
+  ended = true;
+  for (std::thread& caller : callers) caller.join();
+  CHECK(slices >= 80 / 8);  // owed a quarter of their time, 20 slices
+  CHECK(slices <= 80 / 2);  // first come, first served would give two passes of four to each pass of urgent ones
+}
+
 TEST(threads_flush_denormals_and_restore) {
   CHECK(half_of_smallest() > 0);
   const Place place;

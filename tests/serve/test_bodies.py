@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bankml.serve import bodies
-from bankml.serve.bodies import MAX_TEXTS
+from bankml.serve.limits import Limits
 
 PATHS = ["/api/embed", "/api/embeddings", "/v1/embeddings", "/api/show", "/tokenize"]
 MIB = 2**20
@@ -79,9 +78,7 @@ def test_a_body_of_unknown_length_is_counted(http):
     assert http.post("/api/embed", content=chunks()).status_code == 413
 
 
-def test_a_body_that_stops_coming_is_given_up(application, monkeypatch):
-    monkeypatch.setattr(bodies, "SILENCE", 0.2)
-
+def test_a_body_that_stops_coming_is_given_up(applications, tiny):
     async def stopping(begin: bytes):
         if begin:
             yield begin
@@ -93,11 +90,16 @@ def test_a_body_that_stops_coming_is_given_up(application, monkeypatch):
             await asyncio.sleep(0.01)
             yield bytes([byte])
 
-    for begin in (b"", b'{"model": '):
-        answer = application("POST", "/api/embed", content=stopping(begin))
-        assert (answer.status_code, answer.headers["connection"]) == (408, "close")
-        assert sentence(answer) == "no byte of the body came for 0.2 s; send it without pauses"
-    assert application("POST", "/api/embed", content=slow()).status_code == 200
+    with applications(tiny, max_silence_seconds=0.2) as ask:
+        for begin in (b"", b'{"model": '):
+            answer = ask("POST", "/api/embed", content=stopping(begin))
+            assert (answer.status_code, answer.headers["connection"]) == (408, "close")
+            assert sentence(answer) == "no byte of the body came for 0.2 s; send it without pauses"
+        assert ask("POST", "/api/embed", content=slow()).status_code == 200
+    with applications(tiny, max_body_seconds=0.1) as ask:
+        answer = ask("POST", "/api/embed", content=slow())
+        assert answer.status_code == 408
+        assert sentence(answer) == "the body had not come whole after 0.1 s; send fewer texts in one request"
 
 
 def test_an_announced_size_is_not_believed_into_memory(server, http):
@@ -116,16 +118,18 @@ def test_fifteen_mib_of_text_are_served(http):
 
 @pytest.mark.parametrize("path", ["/api/embed", "/v1/embeddings", "/tokenize"])
 def test_too_many_texts_are_refused_with_the_limit(http, path):
-    answer = http.post(path, json={"model": "all-minilm", "input": [""] * (MAX_TEXTS + 1)})
+    answer = http.post(path, json={"model": "all-minilm", "input": [""] * (Limits.max_texts + 1)})
     assert answer.status_code == 400
     assert isinstance(answer.json()["error"], dict) == path.startswith("/v1/")
     assert sentence(answer) == "the request has 10,001 texts, above the limit of 10,000; send them in several requests"
 
 
 def test_as_many_texts_as_are_allowed(http):
-    assert http.get("/info").json()["max_texts"] == MAX_TEXTS
-    answer = http.post("/v1/embeddings", json={"model": "all-minilm", "input": [""] * MAX_TEXTS, "dimensions": 1})
-    assert len(answer.json()["data"]) == MAX_TEXTS
+    assert http.get("/info").json()["max_texts"] == Limits.max_texts
+    answer = http.post(
+        "/v1/embeddings", json={"model": "all-minilm", "input": [""] * Limits.max_texts, "dimensions": 1}
+    )
+    assert len(answer.json()["data"]) == Limits.max_texts
 
 
 @pytest.mark.parametrize("path", PATHS)

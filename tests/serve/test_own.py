@@ -1,10 +1,20 @@
 """bankml's own routes."""
 
+import asyncio
 import hashlib
+import signal
+import time
 
+import httpx
 import pytest
 
 import bankml
+from bankml.models import choose
+from bankml.serve.app import create_app
+from bankml.serve.engines import Engines
+from bankml.serve.names import Names
+from bankml.serve.state import State
+from bankml.serve.workers import Workers
 
 
 @pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
@@ -39,3 +49,40 @@ def test_tokenize_refusals(http):
     assert http.post("/tokenize", json={}).status_code == 400
     assert http.post("/tokenize", json={"input": [1]}).status_code == 400
     assert http.post("/tokenize", json={"input": "a", "model": "nonesuch"}).status_code == 404
+
+
+def test_ready_is_no_longer_said_when_the_server_ends(serving, tiny, tmp_path):
+    """Asked on a connection that was open before the signal: it is told 503 or closed, never that all is well."""
+    with serving(tmp_path, "--model", str(tiny)) as server, httpx.Client(base_url=server.url) as client:
+        assert client.get("/health/ready").status_code == 200
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.05)  # a signal takes its time to be heard; uvicorn looks for its end every 0.1 s
+        try:
+            assert client.get("/health/ready").status_code == 503
+        except httpx.HTTPError:
+            assert server.process.wait(20) == 0
+
+
+def test_ready_and_live_tell_apart_what_is_wrong(tiny, tmp_path, applications):
+    model = tmp_path / "copy.gguf"
+    model.write_bytes(tiny.read_bytes())
+    with applications(model) as ask:
+        assert ask("GET", "/health/ready").json() == {"status": "ok", "model": "copy"}
+        model.unlink()
+        answer = ask("GET", "/health/ready")
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert answer.json()["error"] == f"the file of copy is gone: {model}"
+        assert ask("GET", "/health/live").status_code == 200
+
+
+def test_a_server_that_was_told_to_end_is_not_ready(tiny):
+    shared = State(Names(choose(str(tiny))), Engines(10**9, threads=1), Workers(1))
+    shared.ending.set()
+
+    async def scene() -> list[int]:
+        transport = httpx.ASGITransport(create_app(shared, True))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [(await client.get(path)).status_code for path in ("/health/ready", "/health/live")]
+
+    assert asyncio.run(scene()) == [503, 200]
+    shared.workers.close()

@@ -231,7 +231,10 @@ def test_a_slow_body_holds_up_nobody(server):
 
 
 def test_a_body_that_stops_coming_ends_its_connection(tiny):
-    impatient = "from bankml.cli import main; from bankml.serve import bodies; bodies.SILENCE = 0.3; main()"
+    impatient = (
+        "from functools import partial; from bankml.cli import main; from bankml.serve import limits, server; "
+        "limits.Limits = partial(limits.Limits, max_silence_seconds=0.3); main()"
+    )
     command = [sys.executable, "-c", impatient, "serve", "--native", "--model", str(tiny), "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -15,6 +15,7 @@ from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from oracle import seeded
 from tests.raw_gguf import charsmap, octets, valid
+from tests.serve.clients import Client
 
 ROUTES = ["/api/embed", "/api/embeddings", "/v1/embeddings"]
 
@@ -79,14 +80,6 @@ def test_a_rewritten_file_is_loaded_anew_by_the_older_route_too(applications, tm
         assert ask("POST", "/api/embeddings", json={"model": "tiny", "prompt": "sky"}).status_code == 200
 
 
-class Client:
-    """The part of a request that workers look at: a client that stays."""
-
-    async def receive(self) -> dict:
-        await asyncio.sleep(1e6)
-        return {"type": "http.disconnect"}
-
-
 def test_a_text_without_a_vector_does_not_load_the_model_anew(tmp_path, overflowing):
     async def scene() -> None:
         choice = choose(str(overflowing(tmp_path / "overflow.gguf", "sky")))
@@ -97,8 +90,7 @@ def test_a_text_without_a_vector_does_not_load_the_model_anew(tmp_path, overflow
                 await state.encode(Client(), loaded, ["a", "sky"])
             assert (refusal.value.status, refusal.value.index) == (400, 1)
             assert loaded.encoder is encoder
-        state.engines.close()
-        state.workers.close()
+        state.close()
 
     asyncio.run(scene())
 
@@ -119,8 +111,7 @@ def test_a_fault_that_a_text_leads_to_is_its_own_and_does_not_load_the_model_ane
                 assert (refusal.value.status, refusal.value.index) == (400, 2)
             assert loaded.encoder is encoder
             assert len((await state.encode(Client(), loaded, ["a", "sky"])).vectors) == 2
-        state.engines.close()
-        state.workers.close()
+        state.close()
 
     asyncio.run(scene())
 

@@ -1,30 +1,19 @@
-"""Native work beside the event loop."""
+"""Short blocking calls beside the event loop."""
 
 import asyncio
 import time
 
 import pytest
 
-from bankml.errors import BusyError
-from bankml.serve.errors import BUSY, RefusedError
-from bankml.serve.workers import Workers
+from bankml.serve.errors import RefusedError
+from bankml.serve.workers import Workers, while_wanted
+from tests.serve.clients import Client
 
 
-class Client:
-    """The part of a request that workers look at: when the client hangs up."""
-
-    def __init__(self, hangs_up_after: float = 1e6) -> None:
-        self.hangs_up_after = hangs_up_after
-
-    async def receive(self) -> dict:
-        await asyncio.sleep(self.hangs_up_after)
-        return {"type": "http.disconnect"}
-
-
-def wait(cancelled) -> str:
+def wait(gone) -> str:
     for _ in range(200):
-        if cancelled():
-            raise RuntimeError("cancelled")
+        if gone():
+            raise RuntimeError("gone")
         time.sleep(0.01)
     return "done"
 
@@ -32,9 +21,9 @@ def wait(cancelled) -> str:
 def test_the_result_and_the_error_come_back():
     async def scene() -> None:
         workers = Workers()
-        assert await workers.run(Client(), lambda cancelled: 7) == 7
+        assert await while_wanted(Client(), workers.run(lambda gone: 7)) == 7
         with pytest.raises(ZeroDivisionError):
-            await workers.run(Client(), lambda cancelled: 1 // 0)
+            await while_wanted(Client(), workers.run(lambda gone: 1 // 0))
         workers.close()
 
     asyncio.run(scene())
@@ -44,25 +33,27 @@ def test_a_client_that_hangs_up_is_cancelled_running_or_waiting():
     async def scene() -> None:
         workers = Workers(threads=1)
         started = time.perf_counter()
-        calls = (workers.run(Client(hangs_up_after=0.1), wait) for _ in range(4))
+        calls = (while_wanted(Client(hangs_up_after=0.1), workers.run(wait)) for _ in range(4))
         errors = await asyncio.gather(*calls, return_exceptions=True)
         assert [(type(error), error.status) for error in errors] == [(RefusedError, 499)] * 4
+        assert await workers.run(lambda gone: 7) == 7  # the thread is free again
         assert time.perf_counter() - started < 1
         workers.close()
 
     asyncio.run(scene())
 
 
-def test_too_many_waiting_are_told_so():
+def test_a_cancelled_caller_cancels_its_work():
     async def scene() -> None:
-        workers = Workers(threads=1, max_pending=3)
-        calls = [asyncio.create_task(workers.run(Client(), wait)) for _ in range(3)]
+        workers = Workers(threads=1)
+        task = asyncio.create_task(while_wanted(Client(), workers.run(wait)))
         await asyncio.sleep(0.05)
-        with pytest.raises(BusyError) as error:
-            await workers.run(Client(), wait)
-        assert str(error.value) == BUSY == "server busy, please try again.  maximum pending requests exceeded"
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        started = time.perf_counter()
+        assert await workers.run(lambda gone: 7) == 7
+        assert time.perf_counter() - started < 1
         workers.close()
-        results = await asyncio.gather(*calls, return_exceptions=True)
-        assert all(isinstance(result, BaseException) for result in results)
 
     asyncio.run(scene())

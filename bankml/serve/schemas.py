@@ -1,0 +1,227 @@
+"""JSON Schemas of what the routes accept and answer. Those of requests begin with the structs that decode them."""
+
+from typing import Any
+
+import msgspec
+
+from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve.limits import Limits
+
+Schema = dict[str, Any]
+
+STRING: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+NUMBER: Schema = {"type": "number", "minimum": 0}
+FLAG: Schema = {"type": "boolean"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+NULL: Schema = {"type": "null"}
+ANY_OBJECT: Schema = {"type": "object"}
+OK: Schema = {"type": "string", "const": "ok"}
+
+
+def listed(items: Schema, **more: Any) -> Schema:
+    """A list of them."""
+    return {"type": "array", "items": items, **more}
+
+
+def answer(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    """An object that has all of `required`, perhaps some of `optional`, and nothing else."""
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def request(struct: type[msgspec.Struct], required: list[str], **fields: Schema) -> Schema:
+    """The struct's own schema, with what it leaves to the route (`fields`); other keys are ignored."""
+    _, components = msgspec.json.schema_components([struct])
+    schema: Schema = components[struct.__name__]
+    properties = {}
+    for name, found in schema["properties"].items():
+        said = fields.get(name, {})
+        typed = {} if "type" in said or "anyOf" in said else {"anyOf": found.get("anyOf", [{}])}
+        properties[name] = {**typed, **said}
+    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+
+MODEL: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "description": "A model on the server's machine: any name that /api/tags lists, an alias, or hf:owner/repo.",
+}
+OPTIONAL_MODEL: Schema = {**MODEL, "type": ["string", "null"], "minLength": 0}
+TEXTS: Schema = {
+    "description": "One text or a list of them.",
+    "anyOf": [STRING, listed(STRING, maxItems=Limits.max_texts)],
+}
+DIMENSIONS: Schema = {
+    "description": "The first so many numbers of each vector, brought to length 1 again; none or all of them when it "
+    "is 0, negative or larger than the model's."
+}
+KEEP_ALIVE: Schema = {
+    "description": "How long the model stays in memory after this request: seconds, or a duration such as 5m or 1h30m; "
+    "negative: for ever; 0: not at all.",
+    "anyOf": [
+        {"type": "number"},
+        {"type": "string", "pattern": r"^[+-]?([0-9]{1,4}(ns|us|ms|s|m|h)){1,3}$"},
+        NULL,
+    ],
+}
+OPTIONS: Schema = {
+    "description": "Ollama's options; all but num_ctx are ignored.",
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                "num_ctx": {
+                    "description": "Tokens of a text; lowers the model's own limit, never raises it. 0 or less: unset.",
+                    "anyOf": [{"type": "integer", "minimum": 3}, {"type": "integer", "maximum": 0}, NULL],
+                }
+            },
+        },
+        NULL,
+    ],
+}
+
+VECTOR = listed({"type": "number"})
+INDEX: Schema = {**COUNT, "description": "Which of the inputs is to blame."}
+REASON: Schema = {**STRING, "description": "What the sentence leaves unsaid."}
+DETAILS = answer(
+    {
+        "parent_model": STRING,
+        "format": STRING,
+        "family": STRING,
+        "families": listed(STRING),
+        "parameter_size": STRING,
+        "quantization_level": STRING,
+        "context_length": COUNT,
+        "embedding_length": COUNT,
+    }
+)
+LISTED: dict[str, Schema] = {"name": STRING, "model": STRING, "size": COUNT, "digest": STRING, "details": DETAILS}
+OPENAI_MODEL = answer(
+    {"id": STRING, "object": {"type": "string", "const": "model"}, "created": {"type": "integer"}, "owned_by": STRING}
+)
+EMBEDDING = answer(
+    {
+        "object": {"type": "string", "const": "embedding"},
+        "index": COUNT,
+        "embedding": {"anyOf": [VECTOR, {**STRING, "description": "base64 of little-endian float32"}]},
+    }
+)
+
+SCHEMAS: dict[str, Schema] = {
+    "EmbedRequest": request(
+        ollama.EmbedRequest,
+        ["model"],
+        model=MODEL,
+        input={**TEXTS, "anyOf": [*TEXTS["anyOf"], NULL]},
+        dimensions=DIMENSIONS,
+        truncate={"description": "false: a text that is too long is an error, not cut."},
+        normalize={"description": "false: vectors as the model made them. bankml's own."},
+        keep_alive=KEEP_ALIVE,
+        options=OPTIONS,
+    ),
+    "EmbedAnswer": answer(
+        {"model": STRING, "embeddings": listed(VECTOR)},
+        {
+            "truncated": listed(COUNT, description="Which inputs were cut."),
+            "total_duration": {**COUNT, "description": "ns"},
+            "load_duration": {**COUNT, "description": "ns"},
+            "prompt_eval_count": {**COUNT, "description": "tokens"},
+        },
+    ),
+    "EmbeddingsRequest": request(
+        ollama.EmbeddingsRequest, ["model"], model=MODEL, keep_alive=KEEP_ALIVE, options=OPTIONS
+    ),
+    "EmbeddingsAnswer": answer({"embedding": VECTOR}),
+    "ShowRequest": {
+        **request(catalogue.ShowRequest, [], model=OPTIONAL_MODEL, name=OPTIONAL_MODEL),
+        "anyOf": [
+            {"required": ["model"], "properties": {"model": MODEL}},
+            {"required": ["name"], "properties": {"name": MODEL, "model": {"enum": [None, ""]}}},
+        ],
+    },
+    "ShowAnswer": answer(
+        {
+            **dict.fromkeys(("license", "modelfile", "parameters", "template"), STRING),
+            "details": DETAILS,
+            "model_info": ANY_OBJECT,
+            "capabilities": listed(STRING),
+            "modified_at": TIME,
+        },
+        {"tensors": listed(ANY_OBJECT)},
+    ),
+    "Tags": answer(
+        {"models": listed(answer({**LISTED, "modified_at": TIME, "capabilities": listed(STRING)}))},
+    ),
+    "Ps": answer(
+        {"models": listed(answer({**LISTED, "expires_at": TIME, "size_vram": COUNT, "context_length": COUNT}))}
+    ),
+    "Version": answer({"version": STRING}),
+    "OpenAIRequest": request(
+        openai.EmbeddingsRequest,
+        ["model", "input"],
+        model=MODEL,
+        input={**TEXTS, "anyOf": [STRING, listed(STRING, minItems=1, maxItems=Limits.max_texts)]},
+        encoding_format={"anyOf": [{"type": "string", "enum": ["float", "base64"]}, NULL]},
+        dimensions=DIMENSIONS,
+    ),
+    "OpenAIAnswer": answer(
+        {
+            "object": {"type": "string", "const": "list"},
+            "data": listed(EMBEDDING),
+            "model": STRING,
+            "usage": answer({"prompt_tokens": COUNT, "total_tokens": COUNT}),
+        }
+    ),
+    "OpenAIModels": answer({"object": {"type": "string", "const": "list"}, "data": listed(OPENAI_MODEL)}),
+    "OpenAIModel": OPENAI_MODEL,
+    "Health": answer({"status": OK, "version": STRING, "model": STRING, "loaded": listed(STRING)}),
+    "Live": answer({"status": OK}),
+    "Ready": answer({"status": OK, "model": STRING}),
+    "Info": answer(
+        {
+            **dict.fromkeys(("name", "digest", "arch", "pooling", "backend", "version"), STRING),
+            **dict.fromkeys(("dims", "context_length", "threads", "max_texts"), COUNT),
+        }
+    ),
+    "TokenizeRequest": request(own.TokenizeRequest, ["input"], model=OPTIONAL_MODEL, input=TEXTS),
+    "Tokens": answer({"model": STRING, "tokens": listed(listed(COUNT))}),
+    "Stats": answer(
+        {
+            **dict.fromkeys(("version", "backend", "model"), STRING),
+            "uptime_seconds": NUMBER,
+            "resident_bytes": COUNT,
+            "embeddings": {**COUNT, "description": "Requests that embedded something."},
+            **dict.fromkeys(("requests", "passes", "texts", "tokens", "truncated"), COUNT),
+            **dict.fromkeys(("received_bytes", "sent_bytes", "queue_requests", "queue_tokens"), COUNT),
+            "failures": {"type": "object", "additionalProperties": COUNT, "description": "Requests by kind."},
+            "latency": answer(
+                {
+                    "window_seconds": NUMBER,
+                    "p50_ms": {"type": ["number", "null"]},
+                    "p95_ms": {"type": ["number", "null"]},
+                }
+            ),
+            "limits": {"type": "object", "additionalProperties": NUMBER},
+        }
+    ),
+    "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
+    "Error": answer({"error": STRING}, {"index": INDEX, "reason": REASON}),
+    "OpenAIError": answer(
+        {
+            "error": answer(
+                {
+                    "message": STRING,
+                    "type": {"type": "string", "enum": ["invalid_request_error", "not_found_error", "api_error"]},
+                    "param": NULL,
+                    "code": NULL,
+                },
+                {"index": INDEX, "reason": REASON},
+            )
+        }
+    ),
+}

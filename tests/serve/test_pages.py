@@ -1,0 +1,104 @@
+"""/docs and /ui: whole in one answer, and nothing in them that another site could send, run or read."""
+
+import base64
+import re
+from hashlib import sha256
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import pytest
+
+PAGES = ["/docs", "/ui"]
+
+
+class Tags(HTMLParser):
+    """Every tag of a page with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def policy(answer) -> dict[str, str]:
+    parts = answer.headers["content-security-policy"].split("; ")
+    return {name: value for name, _, value in (part.partition(" ") for part in parts)}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_only_what_stands_in_the_page_runs(application, path):
+    answer = application("GET", path)
+    rules = policy(answer)
+    for tag in ("script", "style"):
+        parts = re.findall(f"<{tag}>(.*?)</{tag}>", answer.text, re.DOTALL)
+        assert len(parts) == 1
+        digest = base64.b64encode(sha256(parts[0].encode()).digest()).decode()
+        assert rules[f"{tag}-src"] == f"'sha256-{digest}'"
+    assert (rules["default-src"], rules["connect-src"]) == ("'none'", "'self'")
+    assert (rules["frame-ancestors"], rules["base-uri"]) == ("'none'", "'none'")
+    assert rules["require-trusted-types-for"] == "'script'"
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_names_no_other_site_and_has_no_handlers_or_styles_of_its_own(application, path):
+    for tag, attributes in Tags(application("GET", path).text).found:
+        assert tag not in ("iframe", "object", "embed", "base", "img")
+        assert not any(name.startswith("on") or name == "style" for name in attributes)
+        for name in ("href", "src", "action"):
+            assert re.match(r"/|#|data:image/", attributes.get(name) or "/")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_what_comes_from_elsewhere_is_inserted_as_text(application, path):
+    script = re.search("<script>(.*)</script>", application("GET", path).text, re.DOTALL)[1]
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|localStorage", script
+    )
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_has_landmarks_a_language_and_fits_a_phone(application, path):
+    found = Tags(application("GET", path).text).found
+    assert {"header", "nav", "main", "footer", "h1", "title"} <= {tag for tag, _ in found}
+    assert ("html", {"lang": "en"}) in found
+    assert any(attributes.get("name") == "viewport" for _, attributes in found)
+    assert application("GET", path).headers["content-type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_sent_only_to_those_who_lack_it(application, path):
+    etag = application("GET", path).headers["etag"]
+    assert application("GET", path, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_pages_are_small_and_lie_in_the_package(application):
+    assert all(len(application("GET", path).content) < 40_000 for path in PAGES)
+    names = {file.name for file in files("bankml.serve").joinpath("static").iterdir()}
+    assert names == {"docs.html", "frame.css", "frame.js", "ui.html"}
+
+
+def test_the_root_stays_ollamas_sentence(application):
+    assert application("GET", "/", headers={"Accept": "text/html"}).text == "Ollama is running"
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of #rrggbb, as WCAG 2 has it."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_is_readable_in_both_schemes(application, scheme):
+    blocks = re.findall(r":root \{(.*?)\}", application("GET", "/ui").text, re.DOTALL)
+    colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", blocks[scheme]))
+    pairs = [(ink, back) for ink in ("ink", "soft", "accent", "good", "warn", "bad") for back in ("back", "card")]
+    pairs += [("ink", "faint"), ("accent-ink", "accent"), ("bad", "bad-back")]
+    for ink, back in pairs:
+        light, dark = sorted((luminance(colors[ink]), luminance(colors[back])), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, back)

@@ -1,0 +1,171 @@
+"""Jobs of many callers in shared passes: the same bits, each its own errors, queries first, no work for nobody."""
+
+import asyncio
+import random
+import threading
+from collections.abc import Awaitable, Callable
+
+import numpy as np
+import pytest
+
+from bankml.encoder import Encoder
+from bankml.errors import BusyError, Error, FileChangedError, NotFiniteError
+from bankml.serve.job import Job
+from bankml.serve.scheduler import Scheduler
+from oracle import seeded
+
+WORDS = "why is the sky blue and what does it mean to see it".split()
+
+
+@pytest.fixture(scope="module")
+def small(tiny):
+    with Encoder(tiny) as encoder:
+        yield encoder
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory):
+    """A model whose documents take seconds: 12 layers of 20 ms for 1,000 tokens."""
+    path = seeded.tiny(tmp_path_factory.mktemp("slow") / "slow.gguf", hidden=384, heads=12, ffn=1536, layers=12)
+    with Encoder(path) as encoder:
+        yield encoder
+
+
+def scene(play: Callable[[Scheduler], Awaitable[None]]) -> None:
+    async def on_a_loop() -> None:
+        scheduler = Scheduler()
+        try:
+            await play(scheduler)
+        finally:
+            scheduler.close()
+
+    asyncio.run(on_a_loop())
+
+
+async def encoded(scheduler: Scheduler, encoder: Encoder, texts: list[str]) -> np.ndarray:
+    return encoder.shortened(await scheduler.run(Job(encoder, encoder.tokens(texts))))
+
+
+def test_many_at_once_have_the_bits_of_one_alone(small):
+    chance = random.Random(5)
+    requests = [
+        [" ".join(chance.choices(WORDS, k=chance.randint(0, 80))) for _ in range(chance.randint(0, 9))]
+        for _ in range(60)
+    ]
+
+    async def play(scheduler: Scheduler) -> None:
+        found = await asyncio.gather(*(encoded(scheduler, small, texts) for texts in requests))
+        for texts, vectors in zip(requests, found, strict=True):
+            assert vectors.tobytes() == small.encode(texts).tobytes()
+
+    scene(play)
+
+
+def test_requests_share_passes(small, monkeypatch):
+    passes = []
+    whole = Encoder.encode_pass
+
+    def counted(self, ids, starts, *more):
+        passes.append(len(starts) - 1)
+        return whole(self, ids, starts, *more)
+
+    monkeypatch.setattr(Encoder, "encode_pass", counted)
+
+    async def play(scheduler: Scheduler) -> None:
+        await asyncio.gather(*(encoded(scheduler, small, ["why is the sky blue"]) for _ in range(200)))
+        assert sum(passes) == 200
+        assert len(passes) <= 20  # the first may have found one request alone; 512 tokens are 70 of them
+
+    scene(play)
+
+
+def test_a_text_without_a_vector_fails_its_own_request_alone(tmp_path, overflowing):
+    path = overflowing(tmp_path / "overflow.gguf", "sky")
+
+    async def play(scheduler: Scheduler) -> None:
+        with Encoder(path) as encoder:
+            requests = [["a"], ["a", "b", "sky"], ["b"], ["sky"], ["a", "b"]] * 10
+            found = await asyncio.gather(
+                *(encoded(scheduler, encoder, texts) for texts in requests), return_exceptions=True
+            )
+            for texts, result in zip(requests, found, strict=True):
+                if "sky" in texts:
+                    assert isinstance(result, NotFiniteError)
+                    assert result.index == texts.index("sky")
+                else:
+                    assert np.array_equal(result, encoder.encode(texts))
+
+    scene(play)
+
+
+def test_a_fault_of_the_model_fails_all_and_the_next_is_right(tmp_path):
+    path = seeded.tiny(tmp_path / "tiny.gguf")
+
+    async def play(scheduler: Scheduler) -> None:
+        with Encoder(path) as encoder:
+            before = await encoded(scheduler, encoder, ["sky"])
+            path.write_bytes(path.read_bytes())
+            jobs = (encoded(scheduler, encoder, ["sky"]) for _ in range(5))
+            found = await asyncio.gather(*jobs, return_exceptions=True)
+            assert [type(error) for error in found] == [FileChangedError] * 5
+        with Encoder(path) as encoder:
+            assert np.array_equal(await encoded(scheduler, encoder, ["sky"]), before)
+
+    scene(play)
+
+
+def test_a_query_overtakes_documents(slow):
+    documents = [" ".join(WORDS * 20)] * 12
+
+    async def play(scheduler: Scheduler) -> None:
+        job = asyncio.create_task(encoded(scheduler, slow, documents))
+        await asyncio.sleep(0.1)
+        for _ in range(8):
+            query = await encoded(scheduler, slow, ["why"])
+            assert not job.done()
+            assert query.tobytes() == slow.encode_full(["why"], urgent=True).vectors.tobytes()
+            assert not job.done()
+        assert (await job).tobytes() == slow.encode(documents).tobytes()
+
+    scene(play)
+
+
+def test_texts_of_a_caller_that_left_are_worked_on_no_more(slow):
+    documents = [" ".join(WORDS * 20)] * 120
+
+    async def play(scheduler: Scheduler) -> None:
+        others = asyncio.create_task(encoded(scheduler, slow, [" ".join(WORDS * 50)]))
+        gone = asyncio.create_task(encoded(scheduler, slow, documents))
+        await asyncio.sleep(0.2)
+        gone.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        assert scheduler.waiting_tokens == 0
+        expected = slow.encode([" ".join(WORDS * 50)])
+        assert (await asyncio.wait_for(others, 20)).tobytes() == expected.tobytes()
+
+    scene(play)
+
+
+def test_ending_does_not_wait_for_the_documents(slow):
+    async def play(scheduler: Scheduler) -> None:
+        before = set(threading.enumerate())
+        task = asyncio.create_task(encoded(scheduler, slow, [" ".join(WORDS * 20)] * 2000))
+        await asyncio.sleep(0.2)
+        assert len(set(threading.enumerate()) - before) == 2
+        scheduler.close()
+        assert set(threading.enumerate()) <= before
+        for late in (task, encoded(scheduler, slow, ["why"])):
+            with pytest.raises(BusyError, match="the server is ending"):
+                await asyncio.wait_for(late, 5)
+
+    scene(play)
+
+
+def test_no_texts_are_no_pass(small):
+    async def play(scheduler: Scheduler) -> None:
+        assert (await encoded(scheduler, small, [])).shape == (0, small.dims)
+        with pytest.raises(Error):
+            await encoded(scheduler, small, [3])
+
+    scene(play)
