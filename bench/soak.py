@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench import corpus, resident, results, servers
-from bench.clients import READ_LIMIT
+from bench.clients import READ_LIMIT, answer
 
 CLIENTS = 6
 BURST = 64  # requests at once, before the clock runs
@@ -117,10 +117,10 @@ class Soak:
         if status != 200:
             self.found.wrong.append(f"{status}: {body[:200]!r}")
             return
-        answer = json.loads(body)
+        told = json.loads(body)
         self.found.answers += 1
-        self.found.longest = max(self.found.longest, answer["prompt_eval_count"] // len(texts))
-        self._check(texts, answer["embeddings"])
+        self.found.longest = max(self.found.longest, told["prompt_eval_count"] // len(texts))
+        self._check(texts, told["embeddings"])
 
     def _check(self, texts: list[str], rows: list[list[float]]) -> None:
         if len(rows) != len(texts):
@@ -139,9 +139,8 @@ class Soak:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._server.port, limit=READ_LIMIT)
         try:
             writer.write(request)
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-            return int(head.split(b" ", 2)[1]), await reader.readexactly(length)
+            head, body = await answer(reader)
+            return int(head.split(b" ", 2)[1]), body
         finally:
             writer.close()
 
