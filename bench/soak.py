@@ -63,7 +63,7 @@ class Soak:
         self.found = Figures()
 
     async def run(self, seconds: float) -> Figures:
-        """Warms up and begins."""
+        """Warms up and begins. Raises RuntimeError when the server ends meanwhile."""
         await self._warm_up()
         await self._look_at_rest()
         end = time.monotonic() + seconds
@@ -82,7 +82,10 @@ class Soak:
 
     async def _watch(self, end: float) -> None:
         while time.monotonic() < end:
-            self.found.resident.append(resident.now(self._server.pid).total)
+            try:
+                self.found.resident.append(resident.now(self._server.pid).total)
+            except (OSError, KeyError):  # a process that has ended has no memory
+                raise RuntimeError(f"the server ended after {self.found.answers} answers") from None
             await asyncio.sleep(SAMPLE)
 
     async def _look_at_rest(self) -> None:
