@@ -53,6 +53,20 @@ class Told:
     body: str = ""  # of the first good answer
 
 
+async def answer(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """Head, in small letters, and body, which has a length or comes in chunks. Raises EOFError when it breaks off."""
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    if b"\r\ntransfer-encoding: chunked" not in head:
+        length = int(head.split(b"\r\ncontent-length:")[1].split(b"\r\n")[0])
+        return head, await reader.readexactly(length)
+    chunks = []
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        chunks.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    await reader.readuntil(b"\r\n")
+    return head, b"".join(chunks)
+
+
 class Connection:
     """One client's, opened again when the server has closed it."""
 
@@ -86,8 +100,7 @@ class Connection:
         if not self._reader or not self._writer:
             self._reader, self._writer = await asyncio.open_connection(*self._address, limit=READ_LIMIT)
         self._writer.write(request)
-        head = (await self._reader.readuntil(b"\r\n\r\n")).lower()
-        body = await self._reader.readexactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
+        head, body = await answer(self._reader)
         if b"connection: close" in head:
             self.close()
         return int(head.split(b" ", 2)[1]), body

@@ -29,7 +29,8 @@ SHORT, DOCUMENT = 15, 483  # tokens
 CLIENTS = (8, 64, 400)
 TEXTS = 512  # different short ones
 LEAST_COSINE = 0.99  # of llama-server's vector to ours
-CASE_SECONDS = 60.0  # after which a case has no further round, and after which an answer comes too late
+CASE_SECONDS = 60.0  # after which a case has no further round
+ANSWER_SECONDS = 120.0  # after which an answer comes too late
 PAUSE = 0.5  # seconds between two turns: answers on their way, threads that still spin
 
 
@@ -68,9 +69,7 @@ def loaded(pair: list[Server], case: Case, seconds: float, rounds: int) -> dict[
     for _ in range(rounds):
         for server in pair:
             bodies = [server.body(texts) for texts in case.inputs]
-            turns[server.name].append(
-                server.load(bodies, clients=case.clients, seconds=seconds, limit=max(CASE_SECONDS, 4 * seconds))
-            )
+            turns[server.name].append(server.load(bodies, clients=case.clients, seconds=seconds, limit=ANSWER_SECONDS))
             time.sleep(PAUSE)
         if time.monotonic() - begun > CASE_SECONDS:
             break

@@ -1,5 +1,6 @@
 """The tables of a run of load.py, and what it aims at: `python -m bench.load_report bench/results/load-….json`."""
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -46,7 +47,8 @@ def line(case: Run) -> str:
 
 def _row(case: Run, name: str) -> list[str]:
     own, found = case["servers"][BANKML], case["servers"][name]
-    ratio = "" if name == BANKML else f"**{own['requests_per_second'] / found['requests_per_second']:.2f}**"
+    times_theirs = _over(own["requests_per_second"], found["requests_per_second"])
+    ratio = "" if name == BANKML else "-" if times_theirs is None else f"**{times_theirs:.2f}**"
     times = [_duration(found[share]) for share in ("p50", "p95", "p99")]
     rates = [f"{found['requests_per_second']:.2f}", f"{found['tokens_per_second']:,.0f}"]
     return [case["case"], name, *rates, *times, str(found["errors"]), f"{found['resident'] / 1e6:,.0f}", ratio]
@@ -84,17 +86,24 @@ def _added(case: Run, form: str) -> float:
     return float(case["seconds"][form] - case["seconds"]["encode"])
 
 
+def _over(ours: float, theirs: float) -> float | None:
+    """None where the other server answered nothing in time."""
+    return ours / theirs if theirs else None
+
+
 def _duration(seconds: float) -> str:
+    if math.isinf(seconds):
+        return "-"
     return f"{seconds:.2f} s" if seconds >= 1 else f"{MILLISECOND * seconds:.1f} ms"
 
 
 def _ratio(name: str, figure: str) -> Figure:
-    """bankml's figure over llama-server's in the case whose name begins so; the least where several do."""
+    """bankml's figure over llama-server's in the case whose name begins so."""
 
     def found(run: Run) -> float | None:
         pairs = [case["servers"] for case in run.get("loads", []) if case["case"].startswith(name)]
-        both = [pair[BANKML][figure] / pair[LLAMA_SERVER][figure] for pair in pairs if LLAMA_SERVER in pair]
-        return min(both, default=None)
+        both = [_over(pair[BANKML][figure], pair[LLAMA_SERVER][figure]) for pair in pairs if LLAMA_SERVER in pair]
+        return min((ratio for ratio in both if ratio is not None), default=None)
 
     return found
 

@@ -18,7 +18,7 @@ from bench.engines import THREADS
 
 BANKML, LLAMA_SERVER = "bankml", "llama-server"
 READY = 120.0  # seconds that a model may take to be loaded
-SLOTS, PASS_TOKENS = 8, 2048  # of llama-server: texts that share a pass, and tokens of one
+SLOTS, PASS_TOKENS = 32, 512  # of llama-server: texts that share a pass, and its tokens: the longest text here has 512
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Server:
 def bankml(model: Path) -> Iterator[Server]:
     """`bankml serve --native`, the model kept in memory."""
     command = [sys.executable, "-m", "bankml", "serve", "--native", "--model", str(model), "--port", "0", "--json"]
-    environment = os.environ | {"BANKML_KEEP_ALIVE": "-1"}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    environment = os.environ | {"BANKML_KEEP_ALIVE": "-1", "PYTHONFAULTHANDLER": "1"}  # should it crash, it says where
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     with _ended(process):
         assert process.stdout
         line = process.stdout.readline()
@@ -100,6 +100,8 @@ def _ended(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> Iterator
     try:
         yield
     finally:
+        if (status := process.poll()) is not None:
+            print(f"bench: a server ended by itself, with {status}", file=sys.stderr)
         process.terminate()
         try:
             process.wait(20)

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench import corpus, resident, results, servers
-from bench.clients import READ_LIMIT
+from bench.clients import READ_LIMIT, answer
 
 CLIENTS = 6
 BURST = 64  # requests at once, before the clock runs
@@ -63,7 +63,7 @@ class Soak:
         self.found = Figures()
 
     async def run(self, seconds: float) -> Figures:
-        """Warms up and begins."""
+        """Warms up and begins. Raises RuntimeError when the server ends meanwhile."""
         await self._warm_up()
         await self._look_at_rest()
         end = time.monotonic() + seconds
@@ -82,7 +82,10 @@ class Soak:
 
     async def _watch(self, end: float) -> None:
         while time.monotonic() < end:
-            self.found.resident.append(resident.now(self._server.pid).total)
+            try:
+                self.found.resident.append(resident.now(self._server.pid).total)
+            except (OSError, KeyError):  # a process that has ended has no memory
+                raise RuntimeError(f"the server ended after {self.found.answers} answers") from None
             await asyncio.sleep(SAMPLE)
 
     async def _look_at_rest(self) -> None:
@@ -117,10 +120,10 @@ class Soak:
         if status != 200:
             self.found.wrong.append(f"{status}: {body[:200]!r}")
             return
-        answer = json.loads(body)
+        told = json.loads(body)
         self.found.answers += 1
-        self.found.longest = max(self.found.longest, answer["prompt_eval_count"] // len(texts))
-        self._check(texts, answer["embeddings"])
+        self.found.longest = max(self.found.longest, told["prompt_eval_count"] // len(texts))
+        self._check(texts, told["embeddings"])
 
     def _check(self, texts: list[str], rows: list[list[float]]) -> None:
         if len(rows) != len(texts):
@@ -139,9 +142,8 @@ class Soak:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._server.port, limit=READ_LIMIT)
         try:
             writer.write(request)
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-            return int(head.split(b" ", 2)[1]), await reader.readexactly(length)
+            head, body = await answer(reader)
+            return int(head.split(b" ", 2)[1]), body
         finally:
             writer.close()
 

@@ -31,6 +31,12 @@ def test_the_first_answer_is_that_of_the_first_body(server: Server) -> None:
     assert len(json.loads(told.body)["data"]) == 3
 
 
+def test_large_answers_are_read_whole(server: Server) -> None:
+    told = server.load([server.body([f"text {k}" for k in range(3000)])], most=2)
+    assert len(told.seconds) == 2
+    assert len(json.loads(told.body)["data"]) == 3000
+
+
 def test_time_ends_it(server: Server) -> None:
     told = server.load([server.body(["a"])], clients=2, seconds=0.3)
     assert told.seconds

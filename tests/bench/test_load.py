@@ -1,6 +1,7 @@
 """bench.load on a small model, and its tables on figures made here."""
 
 import copy
+import math
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,15 @@ def test_without_llama_server_there_is_a_word() -> None:
     text = load_report.lines(found)
     assert "llama-server was not there" in text
     assert text.count("| met |") == 6
+
+
+def test_a_server_that_answers_nothing_in_time_has_dashes() -> None:
+    found = run()
+    none = {"requests_per_second": 0.0, "tokens_per_second": 0.0, **dict.fromkeys(("p50", "p95", "p99"), math.inf)}
+    found["loads"][3]["servers"]["llama-server"] |= none | {"errors": 3}
+    text = load_report.lines(found)
+    assert "| 8 documents of 483 tokens | llama-server | 0.00 | 0 | - | - | - | 3 | 2,100 | - |" in text
+    assert text.count("| met |") == len(load_report.AIMS) - 1
 
 
 def test_a_busy_machine_is_told() -> None:

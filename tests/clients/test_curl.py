@@ -13,13 +13,16 @@ from tests.clients.bits import bits
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/serving.md", "docs/ollama.md")
 BLOCK = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ADDRESS = re.compile(r"http://(?:127\.0\.0\.1|localhost):(?:18093|11434)\b")  # ours, alone or in Ollama's place
+INDENTED = re.compile(r"^ {4}(curl .*)$", re.MULTILINE)
+# Ours, alone or in Ollama's place, or a Unix socket (which itself has tests in tests/serve).
+ADDRESS = re.compile(r"http://(?:127\.0\.0\.1|localhost):(?:18093|11434)\b|--unix-socket \S+ http://localhost\b")
 BODY = re.compile(r"-d '([^']*)'")
 
 
 def lines(page: str) -> list[str]:
     """The commands of a page that begin with curl; one that goes on in the next line is one."""
-    blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = [*BLOCK.findall(text), *INDENTED.findall(text)]
     found = [line.removeprefix("$ ") for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     return [line for line in found if line.startswith("curl ")]
 
@@ -42,7 +45,7 @@ def test_a_line_works(command, server, bge_m3, encoder):
         check=False,
     )
     assert done.returncode == 0, f"{here}\n{done.stdout}\n{done.stderr}"
-    if (sent := BODY.search(command)) and "|" not in command:
+    if sent := BODY.search(command):
         answer, texts = json.loads(done.stdout), json.loads(sent[1])["input"]
         rows = answer.get("embeddings") or [row["embedding"] for row in answer["data"]]
         assert bits(rows) == bits(same.encode([texts] if isinstance(texts, str) else texts))
