@@ -18,7 +18,7 @@ HEAD_BYTES = 64 * 2**10
 HEAD = 10.0  # seconds from the first byte of a request to the last of its head
 IDLE = 75  # seconds without a request; clients keep a pool of connections
 REST = 30.0  # seconds for the rest of a body whose request is answered already
-STALL = 60.0  # seconds in which a client takes nothing of its answer
+STALL = 60.0  # seconds in which a client takes nothing of its answer; the system takes by the MB, so 22 kB/s are needed
 LINGER = 1.0  # seconds after a refusal in which the client may still send: to close at once would reset what it reads
 
 TOO_LARGE = f"the head of the request is larger than {HEAD_BYTES // 2**10} KiB; send fewer or shorter headers"

@@ -84,9 +84,9 @@ async def _serve(
         )
         listener.listen(BACKLOG)  # for asyncio the backlog and what is accepted at once are one number
     except OSError as error:  # two servers can bind one port, one of them can listen
-        raise InputError(
-            f"{listener.getsockname()} cannot be listened on ({os.strerror(error.errno or 0)}); stop the other server"
-        ) from None
+        address = ":".join(map(str, listener.getsockname()[:2]))
+        reason = os.strerror(error.errno or 0)
+        raise InputError(f"{address} cannot be listened on ({reason}); stop the other server") from None
     return server
 
 

@@ -41,8 +41,8 @@ class State:
 
     def __post_init__(self) -> None:
         self.scheduler = Scheduler(self.metrics)
-        # Long requests that are tokenized at once. More would be no faster, and in a flood of clients that leave, theirs
-        # would fill the queue before that is noticed.
+        # Long requests that are tokenized at once. More would be no faster, and in a flood of clients that leave,
+        # theirs would fill the queue before that is noticed.
         self._long = asyncio.Semaphore(4)
         self.engines.on_load = partial(self.metrics.stage, "load")
 

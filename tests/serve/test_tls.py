@@ -41,6 +41,8 @@ def test_a_foreign_host_is_forbidden_there_too(secure, trust):
 def test_old_versions_are_refused(secure, trust):
     old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    old.set_ciphers("ALL:@SECLEVEL=0")  # so that it is the server that refuses
+    old.minimum_version = ssl.TLSVersion.TLSv1
     old.maximum_version = ssl.TLSVersion.TLSv1_1
     with secure.connect() as client, pytest.raises((ssl.SSLError, ConnectionError)):
         old.wrap_socket(client)
