@@ -87,7 +87,6 @@ OPTIONS: Schema = {
 }
 
 PERHAPS: Schema = {"type": ["string", "null"]}
-RESIDENT: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "Bytes in memory."}
 LIMITS = answer(dict.fromkeys((field.name for field in dataclasses.fields(Limits)), NUMBER))
 VECTOR = listed({"type": "number"})
 INDEX: Schema = {**COUNT, "description": "Which of the inputs is to blame."}
@@ -108,13 +107,6 @@ RESIDENT: Schema = {
     "description": "Bytes of the file in memory, and of its tables beside it; null where the system does not tell.",
     "anyOf": [COUNT, NULL],
 }
-ANSWERING = answer(
-    {
-        "name": STRING,
-        "answers": {"description": "native, the URL of Ollama, or null for nobody.", "type": ["string", "null"]},
-        "reason": {"description": "Why bankml does not.", "type": ["string", "null"]},
-    }
-)
 LISTED: dict[str, Schema] = {"name": STRING, "model": STRING, "size": COUNT, "digest": STRING, "details": DETAILS}
 OPENAI_MODEL = answer(
     {"id": STRING, "object": {"type": "string", "const": "model"}, "created": {"type": "integer"}, "owned_by": STRING}
