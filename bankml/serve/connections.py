@@ -17,15 +17,21 @@ class Silent(Protocol):
 def raise_limit() -> None:
     """Let this process open as many files as the system allows it, for every connection is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft != resource.RLIM_INFINITY and soft < _descriptors():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (_descriptors(), hard))
 
 
 def most() -> int:
     """How many connections may be open: a quarter of the descriptors is for models, and for those that are refused."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return MOST if soft == resource.RLIM_INFINITY else max(1, min(MOST, soft * 3 // 4))
+    return max(1, min(MOST, _descriptors() * 3 // 4))
+
+
+def _descriptors() -> int:
+    """How many files the process may open, once the limit has been raised."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY in (soft, hard):
+        return DESCRIPTORS
+    return max(soft, min(hard, DESCRIPTORS))
 
 
 def at_once() -> int:
@@ -35,8 +41,7 @@ def at_once() -> int:
     large ones, with 64 nobody else was served in a minute. They must not use up either what `most` leaves free: what
     asyncio does when it cannot accept is to log it 64 times and to wait a second.
     """
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(1, min(8, soft // 32)) if soft != resource.RLIM_INFINITY else 8
+    return max(1, min(8, _descriptors() // 32))
 
 
 class Room:

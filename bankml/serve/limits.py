@@ -1,6 +1,9 @@
 """What one request, and all requests together, may take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from bankml.serve import connections
+from bankml.serve.connection import HEAD, HEAD_BYTES
 
 MIB = 2**20
 
@@ -15,7 +18,10 @@ class Limits:
     max_bodies_bytes: int = 128 * MIB  # the bodies of all requests in flight
     max_texts: int = 10_000  # of one request; of 1,024 dimensions: 41 MB of vectors, some 120 MB of JSON
     max_silence_seconds: float = 60.0  # without a byte of a body that was begun: its client is taken for lost
-    max_body_seconds: float = 300.0  # for a whole body
+    max_body_seconds: float = 300.0  # for a whole body: 16 MiB at 56 kB/s
+    max_head_bytes: int = HEAD_BYTES
+    max_head_seconds: float = HEAD
+    max_connections: int = field(default_factory=connections.most)
 
 
 COUNTED_TOKENS = 64  # what a text counts at least: its vector of 1,024 dimensions takes as much memory as 1,024 ids

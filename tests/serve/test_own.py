@@ -86,3 +86,21 @@ def test_a_server_that_was_told_to_end_is_not_ready(tiny):
 
     assert asyncio.run(scene()) == [503, 200]
     shared.close()
+
+
+def test_every_limit_is_told(serving, home):
+    with serving(home, "--model", "all-minilm", "--max-queue", "7", "--max-queue-tokens", "1000") as server:
+        limits = httpx.get(f"{server.url}/info").json()["limits"]
+        assert limits == httpx.get(f"{server.url}/stats").json()["limits"]
+    assert limits.pop("max_connections") > 100
+    assert limits == {
+        "max_queue_requests": 7,
+        "max_queue_tokens": 1000,
+        "max_body_bytes": 16 * 2**20,
+        "max_bodies_bytes": 128 * 2**20,
+        "max_texts": 10_000,
+        "max_silence_seconds": 60,
+        "max_body_seconds": 300,
+        "max_head_bytes": 2**16,
+        "max_head_seconds": 10,
+    }
