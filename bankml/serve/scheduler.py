@@ -81,12 +81,9 @@ class Scheduler:
         """One pass; whether there may be more. What it held is let go of before the next one is waited for."""
         taken = self._take(urgent)
         if taken:
-            started = time.perf_counter()
-            for waited in taken.waits(started):
+            for waited in taken.waits(time.perf_counter()):
                 self._metrics.stage("queue", waited)
-            self._metrics.passed(taken.texts, taken.tokens)
             self._work(taken)
-            self._metrics.stage("encode", time.perf_counter() - started)
         return taken is not None
 
     def _take(self, urgent: bool) -> Pass | None:
@@ -103,7 +100,11 @@ class Scheduler:
         """Encode and deliver; where one text is to blame its job fails, and the others' texts are encoded once more."""
         while taken.shares:
             try:
-                return taken.deliver(taken.encode())
+                started = time.perf_counter()
+                rows = taken.encode()
+                self._metrics.passed(taken.texts, taken.tokens)
+                self._metrics.stage("encode", time.perf_counter() - started)
+                return taken.deliver(rows)
             except Exception as error:
                 taken = self._failed(taken, error)
 

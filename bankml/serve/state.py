@@ -1,6 +1,7 @@
 """What every route of one server shares."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,15 +82,10 @@ class State:
         self.ledger.admit(request.scope)
 
         async def work(encoder: Encoder) -> Encoded:
-            if sum(map(len, texts)) <= SHORT:
-                tokens = encoder.tokens(texts, truncate, max_tokens=max_tokens)
-                self._take(request, tokens)
-            else:
-                async with self._long:
-                    tokens = await self.workers.run(
-                        lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
-                    )
-                    self._take(request, tokens)
+            started = time.perf_counter()
+            tokens = await self._tokens(encoder, texts, truncate, max_tokens)
+            self.metrics.stage("tokenize", time.perf_counter() - started)
+            self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
             rows = await self.scheduler.run(Job(encoder, tokens))
             vectors = encoder.shortened(rows, normalize, dimensions)
             return Encoded(vectors, tokens.counts, tokens.truncated)
@@ -106,8 +102,13 @@ class State:
         visit(request.scope).embedded(loaded.choice.name, encoded)
         return encoded
 
-    def _take(self, request: Request, tokens: Tokens) -> None:
-        self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
+    async def _tokens(self, encoder: Encoder, texts: list[str], truncate: bool, max_tokens: int | None) -> Tokens:
+        if sum(map(len, texts)) <= SHORT:
+            return encoder.tokens(texts, truncate, max_tokens=max_tokens)
+        async with self._long:
+            return await self.workers.run(
+                lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
+            )
 
     async def _twice(self, loaded: Loaded, work: Callable[[Encoder], Awaitable[T]]) -> T:
         """`work` of a held model; once more, loaded anew, when its file was rewritten."""

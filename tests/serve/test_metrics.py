@@ -123,6 +123,9 @@ def test_metrics_over_http(application):
     assert more("received_bytes_total") > 5000
     assert more("stage_seconds_count", stage="read") == 2
     assert more("stage_seconds_count", stage="write") == 4  # the two GETs among them, and the first look
+    assert [more("stage_seconds_count", stage=stage) for stage in ("tokenize", "queue", "encode")] == [1, 1, 1]
+    assert (more("passes_total"), more("pass_tokens_count")) == (1, 1)
+    assert after["bankml_stage_seconds_count[('stage', 'load')]"] >= 1
     assert more("models_loaded") in (0, 1)
 
 
