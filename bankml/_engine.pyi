@@ -81,9 +81,10 @@ class Engine:
         texts: Sequence[str],
         truncate: bool = True,
         max_tokens: int = 0,
+        whole: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
-        """What `encode` would encode: ids of all texts, where each starts (n + 1,), truncated (n,)."""
+        """What `encode` would encode: ids of all texts, where each starts (n + 1,), truncated (n,). `whole`: uncut."""
     def encode_pass(
         self,
         ids: NDArray[np.int32],

@@ -151,11 +151,12 @@ class Encoder:
         truncate: bool = True,
         *,
         max_tokens: int | None = None,
+        whole: bool = False,
         cancelled: Callable[[], bool] | None = None,
     ) -> Tokens:
-        """What `encode_full` would encode of these texts; raises as it does."""
+        """What `encode_full` would encode of these texts; raises as it does. `whole`: all of them, however long."""
         limit = self._limit(max_tokens)
-        return Tokens(*self._engine.tokenize_all(_listed(texts), truncate, limit, cancelled))
+        return Tokens(*self._engine.tokenize_all(_listed(texts), truncate, limit, whole, cancelled))
 
     def encode_pass(
         self,

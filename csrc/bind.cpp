@@ -252,13 +252,14 @@ py::tuple encode_ids(const Handle& handle, const std::vector<std::vector<int32_t
   return arrays(interruptible({}, options, [&] { return engine->encode_ids(ids, options); }));
 }
 
-py::tuple tokenize_all(const Handle& handle, const py::sequence& sequence, bool truncate, int max_tokens,
+py::tuple tokenize_all(const Handle& handle, const py::sequence& sequence, bool truncate, int max_tokens, bool whole,
                        std::function<bool()> cancelled) {
   const auto engine = handle.get();
   const Texts texts(sequence);
   EncodeOptions options{true, truncate, 0, max_tokens, false, false, {}};
-  const Tokenized tokenized =
-      interruptible(std::move(cancelled), options, [&] { return engine->tokenize(texts.views, options); });
+  const Tokenized tokenized = interruptible(std::move(cancelled), options, [&] {
+    return whole ? engine->tokenize_whole(texts.views, options) : engine->tokenize(texts.views, options);
+  });
   const Batch& batch = tokenized.batch;
   py::array_t<bool> truncated(batch.texts());
   std::copy(tokenized.truncated.begin(), tokenized.truncated.end(), truncated.mutable_data());
@@ -304,8 +305,14 @@ py::array_t<float> shorten(const py::array_t<float, py::array::c_style | py::arr
   if (rows.ndim() != 2 || dims < 1 || dims > rows.shape(1)) {
     throw input_error("dims is " + std::to_string(dims) + ", 1 to the length of a row is possible");
   }
-  return adopt(shortened(rows.data(), rows.shape(0), static_cast<int>(rows.shape(1)), dims, normalize), rows.shape(0),
-               dims);
+  const auto count = rows.shape(0), hidden = rows.shape(1);
+  const float* data = rows.data();
+  std::vector<float> out;
+  {
+    const py::gil_scoped_release release;
+    out = shortened(data, count, static_cast<int>(hidden), dims, normalize);
+  }
+  return adopt(std::move(out), count, dims);
 }
 
 py::tuple tokenize(const Handle& handle, const py::str& text, bool parse_special, size_t limit) {
@@ -419,7 +426,8 @@ PYBIND11_MODULE(_engine, m) {
       .def("tokenize", tokenize, "text"_a, "parse_special"_a = false, "limit"_a = 0)
       .def(
           "piece", [](const Handle& h, int32_t id) { return py::bytes(h.get()->tokenizer().piece(id)); }, "id"_a)
-      .def("tokenize_all", tokenize_all, "texts"_a, "truncate"_a = true, "max_tokens"_a = 0, "cancelled"_a = nullptr)
+      .def("tokenize_all", tokenize_all, "texts"_a, "truncate"_a = true, "max_tokens"_a = 0, "whole"_a = false,
+           "cancelled"_a = nullptr)
       .def("encode_pass", encode_pass, "ids"_a, "starts"_a, "urgent"_a = false, "unwanted"_a = nullptr)
       .def("encode", encode, "texts"_a, "normalize"_a = true, "truncate"_a = true, "dimensions"_a = 0,
            "max_tokens"_a = 0, "parse_special"_a = false, "urgent"_a = false, "cancelled"_a = nullptr)

@@ -317,11 +317,12 @@ Embeddings Engine::encode_ids(const std::vector<std::vector<int32_t>>& ids, cons
                     [&](size_t i) { return limited(ids[i], i, impl_->model.context_length, options); });
 }
 
-Tokenized Engine::tokenize(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
+template <class Next>
+Tokenized Engine::tokenize_all(size_t count, const EncodeOptions& options, const Next& next) const {
   Tokenized out;
   Patience patience;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    const Tokens tokens = limited(*impl_->tokenizer, texts[i], i, limit(options), options);
+  for (size_t i = 0; i < count; ++i) {
+    const Tokens tokens = next(i);
     out.batch.add(tokens.ids);
     out.truncated.push_back(tokens.truncated);
     if (options.cancelled && patience.over() && options.cancelled()) {
@@ -329,6 +330,19 @@ Tokenized Engine::tokenize(const std::vector<std::string_view>& texts, const Enc
     }
   }
   return out;
+}
+
+Tokenized Engine::tokenize(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
+  return tokenize_all(texts.size(), options,
+                      [&](size_t i) { return limited(*impl_->tokenizer, texts[i], i, limit(options), options); });
+}
+
+Tokenized Engine::tokenize_whole(const std::vector<std::string_view>& texts, const EncodeOptions& options) const {
+  return tokenize_all(texts.size(), options, [&](size_t i) {
+    TokenizeOptions whole;
+    whole.parse_special = options.parse_special;
+    return tokenized(*impl_->tokenizer, texts[i], i, whole);
+  });
 }
 
 std::vector<float> Engine::encode_pass(const Batch& batch, const PassOptions& options) const {

@@ -82,6 +82,8 @@ class Engine {
   // as `encode` cuts them, and the pooled rows (texts, hidden) of one pass over such ids, as the model made them. The
   // rows of unwanted texts are zero.
   Tokenized tokenize(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
+  // The ids of whole texts, however long, and of none where there are none.
+  Tokenized tokenize_whole(const std::vector<std::string_view>& texts, const EncodeOptions& options) const;
   std::vector<float> encode_pass(const Batch& batch, const PassOptions& options) const;
 
   // Reads every weight; throws a model_error naming the first tensor that holds a value that is not finite.
@@ -90,6 +92,8 @@ class Engine {
  private:
   struct Impl;
   int limit(const EncodeOptions& options) const;
+  template <class Next>
+  Tokenized tokenize_all(size_t count, const EncodeOptions& options, const Next& next) const;
   template <class Next>
   Embeddings encode_all(size_t count, const EncodeOptions& options, const Next& next) const;
   std::unique_ptr<Impl> impl_;

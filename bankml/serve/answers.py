@@ -1,7 +1,8 @@
 """JSON out: numpy vectors are written by orjson, each float32 with the fewest digits that give it back."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import orjson
 from numpy.typing import NDArray
 from starlette.responses import Response, StreamingResponse
 
+from bankml.encoder import Tokens
 from bankml.utf8 import whole
 
 ROWS = 64  # of a piece of a long answer: 0.8 MB of JSON of 1,024 dimensions, 3 ms in which nobody else is answered
+IDS = 65_536  # token ids likewise
 
 
 class Answer(Response):
@@ -26,7 +29,7 @@ class Answer(Response):
         return _json(content)
 
 
-def answer(
+def vectors_answer(
     content: Mapping[str, Any], field: str, rows: Callable[[int, int], Any], count: int, truncated: NDArray[np.bool_]
 ) -> Response:
     """A JSON object whose `field`, already there for its place, is the list of `rows(0, count)`.
@@ -36,8 +39,23 @@ def answer(
     headers = truncation_header(truncated)
     if count <= ROWS:
         return Answer({**content, field: rows(0, count)}, headers=headers)
-    pieces = _pieces(content, field, rows, count)
-    return StreamingResponse(_awaited(pieces), headers=headers, media_type=Answer.media_type)
+    pieces = (_json(rows(first, min(first + ROWS, count)))[1:-1] for first in range(0, count, ROWS))
+    return _streamed(content, field, pieces, headers)
+
+
+def tokens_answer(content: Mapping[str, Any], field: str, tokens: Tokens) -> Response:
+    """A JSON object whose `field` is the list of the ids of each text; a long one as in `vectors_answer`."""
+    texts = [tokens.ids[start:end] for start, end in itertools.pairwise(tokens.starts)]
+    if len(tokens.ids) + len(texts) <= IDS:
+        return Answer({**content, field: texts})
+    return _streamed(content, field, _texts(texts), {})
+
+
+def _texts(texts: Sequence[NDArray[np.int32]]) -> Iterator[bytes]:
+    """The list of each text's ids; of a long text in parts that are joined by the commas between them."""
+    for text in texts:
+        parts = [_json(text[first : first + IDS])[1:-1] for first in range(0, max(len(text), 1), IDS)]
+        yield b"[" + b",".join(parts) + b"]"
 
 
 def truncation_header(truncated: NDArray[np.bool_]) -> dict[str, str]:
@@ -46,7 +64,14 @@ def truncation_header(truncated: NDArray[np.bool_]) -> dict[str, str]:
     return {"X-Bankml-Truncated": str(count)} if count else {}
 
 
-def _pieces(content: Mapping[str, Any], field: str, rows: Callable[[int, int], Any], count: int) -> Iterator[bytes]:
+def _streamed(
+    content: Mapping[str, Any], field: str, items: Iterator[bytes], headers: Mapping[str, str]
+) -> StreamingResponse:
+    return StreamingResponse(_awaited(_pieces(content, field, items)), headers=headers, media_type=Answer.media_type)
+
+
+def _pieces(content: Mapping[str, Any], field: str, items: Iterator[bytes]) -> Iterator[bytes]:
+    """The object, with `items` behind one another as the list that is its `field`."""
     opened = b"{"
     for name, value in content.items():
         yield opened + _json(name) + b":"
@@ -54,8 +79,10 @@ def _pieces(content: Mapping[str, Any], field: str, rows: Callable[[int, int], A
         if name != field:
             yield _json(value)
             continue
-        for first in range(0, count, ROWS):
-            yield (b"," if first else b"[") + _json(rows(first, min(first + ROWS, count)))[1:-1]
+        between = b"["
+        for item in items:
+            yield between + item
+            between = b","
         yield b"]"
     yield b"}"
 

@@ -29,7 +29,7 @@ class Job:
         self.gone = False  # nobody waits any more
         self._loop = asyncio.get_running_loop()
         self.came = time.perf_counter()
-        self.answer: asyncio.Future[None] = self._loop.create_future()
+        self.answer: asyncio.Future[Exception | None] = self._loop.create_future()
 
     @property
     def size(self) -> int:
@@ -58,9 +58,5 @@ class Job:
             self._loop.call_soon_threadsafe(self._settle, error)
 
     def _settle(self, error: Exception | None) -> None:
-        if self.answer.done():
-            return
-        if error:
-            self.answer.set_exception(error)
-        else:
-            self.answer.set_result(None)
+        if not self.answer.done():
+            self.answer.set_result(error)

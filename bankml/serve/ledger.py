@@ -49,10 +49,12 @@ class Ledger:
         self._add(scope, requests=1)
 
     def take_tokens(self, scope: Scope, count: int) -> None:
-        """Count the tokens of an admitted request; one is served however long it is. Raises FullError."""
-        if self.held.tokens and self.held.tokens + count > self.limits.max_queue_tokens:
+        """Count the tokens of a request, once however often asked; one is served however long. Raises FullError."""
+        mine = held(scope).tokens
+        others = self.held.tokens - mine
+        if others and others + count > self.limits.max_queue_tokens:
             raise self.refusal()
-        self._add(scope, tokens=count)
+        self._add(scope, tokens=max(count - mine, 0))
 
     def take_bytes(self, scope: Scope, count: int) -> None:
         """Count bytes of a body. Raises FullError."""

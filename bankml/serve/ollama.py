@@ -11,8 +11,8 @@ from starlette.responses import Response
 from bankml.durations import keep_alive
 from bankml.errors import TooLongError
 from bankml.models import Choice
-from bankml.serve.answers import Answer, answer
-from bankml.serve.bodies import listed, read
+from bankml.serve.answers import Answer, vectors_answer
+from bankml.serve.bodies import NULL, listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -21,10 +21,10 @@ NOTHING_LEFT = "input after truncation exceeds maximum context length"
 
 
 class EmbedRequest(msgspec.Struct):
-    """The body of /api/embed. Fields with the type Any are checked here, with Ollama's words."""
+    """The body of /api/embed. Fields with the types Any and Raw are checked here, with Ollama's words."""
 
     model: str | None = None
-    input: Any = None
+    input: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(NULL))
     truncate: bool | None = None
     dimensions: int | None = None
     normalize: bool | None = None  # ours: False gives the vectors as the model made them
@@ -60,7 +60,7 @@ async def embed(request: Request) -> Response:
     if encoded.truncated.any():
         content["truncated"] = np.flatnonzero(encoded.truncated)
     content |= counts(started, ready, int(encoded.tokens.sum()))
-    return answer(content, "embeddings", lambda first, end: vectors[first:end], len(vectors), encoded.truncated)
+    return vectors_answer(content, "embeddings", lambda first, end: vectors[first:end], len(vectors), encoded.truncated)
 
 
 async def embeddings(request: Request) -> Response:
@@ -112,8 +112,8 @@ def _keep_alive(value: Any) -> int | None:
         raise RefusedError(400, str(error)) from None
 
 
-def _texts(value: Any, most: int) -> list[str]:
-    return [] if value is None or value == "" else listed(value, most)
+def _texts(value: msgspec.Raw, most: int) -> list[str]:
+    return [] if bytes(value) in (NULL, b'""') else listed(value, most)
 
 
 def _limit(options: dict[str, Any] | None) -> int | None:

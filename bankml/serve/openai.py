@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import re
 from typing import Any
 
 import msgspec
@@ -12,8 +13,8 @@ from starlette.responses import Response
 
 from bankml.models.description import Description, describe
 from bankml.serve import catalogue
-from bankml.serve.answers import Answer, answer
-from bankml.serve.bodies import listed, read
+from bankml.serve.answers import Answer, vectors_answer
+from bankml.serve.bodies import NULL, listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
 
@@ -23,11 +24,14 @@ TOKEN_IDS = (
 )
 
 
+TOKENS_BEGIN = re.compile(rb"\[\s*(\[\s*)?-?\d+\s*[,\]]")  # a list of integers, or one that begins with such a list
+
+
 class EmbeddingsRequest(msgspec.Struct):
     """The body of /v1/embeddings; `user` and other fields are accepted and ignored."""
 
     model: str | None = None
-    input: Any = None
+    input: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(NULL))
     encoding_format: str | None = None
     dimensions: int | None = None
 
@@ -53,7 +57,7 @@ async def embeddings(request: Request) -> Response:
     def data(first: int, end: int) -> list[dict[str, Any]]:
         return _data(vectors[first:end], first, base64_wanted)
 
-    return answer(content, "data", data, len(vectors), encoded.truncated)
+    return vectors_answer(content, "data", data, len(vectors), encoded.truncated)
 
 
 async def models(request: Request) -> Response:
@@ -72,18 +76,13 @@ def _model(entry: Description) -> dict[str, Any]:
     return {"id": entry.name, "object": "model", "created": int(entry.modified), "owned_by": entry.namespace}
 
 
-def _texts(value: Any, most: int) -> list[str]:
-    if value is None or value == []:
-        raise RefusedError(400, "invalid input")
-    if _are_token_ids(value):
+def _texts(value: msgspec.Raw, most: int) -> list[str]:
+    if TOKENS_BEGIN.match(bytes(value)):
         raise RefusedError(400, TOKEN_IDS, 0)
-    return listed(value, most)
-
-
-def _are_token_ids(value: Any) -> bool:
-    """Whether this is a list of integers, or begins with one."""
-    ids = value[0] if isinstance(value, list) and value and isinstance(value[0], list) else value
-    return isinstance(ids, list) and bool(ids) and all(type(item) is int for item in ids)
+    texts = [] if bytes(value) == NULL else listed(value, most)
+    if not texts:
+        raise RefusedError(400, "invalid input")
+    return texts
 
 
 def _is_base64(encoding_format: str | None) -> bool:

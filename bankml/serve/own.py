@@ -1,7 +1,6 @@
 """bankml's own routes: /health, /health/live, /health/ready, /info, /tokenize."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,9 @@ from starlette.responses import Response
 
 import bankml
 from bankml.encoder import Encoder
-from bankml.errors import Error
 from bankml.serve import answering
-from bankml.serve.answers import Answer
-from bankml.serve.bodies import listed, read
+from bankml.serve.answers import Answer, tokens_answer
+from bankml.serve.bodies import NULL, listed, read
 from bankml.serve.errors import ENDING, RefusedError
 from bankml.serve.state import state
 
@@ -26,7 +24,7 @@ class TokenizeRequest(msgspec.Struct):
     """The body of /tokenize; without a model, the served one."""
 
     model: str | None = None
-    input: Any = None
+    input: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(NULL))
 
 
 async def health(request: Request) -> Response:
@@ -72,26 +70,14 @@ async def info(request: Request) -> Response:
 async def tokenize(request: Request) -> Response:
     """Token ids of a text or of each of a list of texts, special tokens included, uncut."""
     body = await read(request, TokenizeRequest)
-    if body.input is None:
+    if bytes(body.input) == NULL:
         raise RefusedError(400, "input is required: a text or a list of texts")
     shared = state(request)
     texts = listed(body.input, shared.max_texts)
     choice = await shared.names.find(body.model) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
-
-        def call(encoder: Encoder, gone: Callable[[], bool]) -> list[list[int]]:
-            return [_tokens(encoder, index, text) for index, text in enumerate(texts)]
-
-        tokens = await shared.run(request, loaded, call)
-    return Answer({"model": body.model or choice.name, "tokens": tokens})
-
-
-def _tokens(encoder: Encoder, index: int, text: str) -> list[int]:
-    try:
-        return encoder.tokenize(text)
-    except Error as error:
-        error.index = index
-        raise
+        tokens = await shared.tokenize(request, loaded, texts)
+    return tokens_answer({"model": body.model or choice.name, "tokens": None}, "tokens", tokens)
 
 
 async def _answering(request: Request) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class Scheduler:
         self._metrics = metrics or Metrics()
         self._queue = Queue()
         self._changed = threading.Condition()
-        self._threads: list[threading.Thread] = []
+        self._threads: dict[bool, threading.Thread] = {}
         self._running: dict[bool, Pass] = {}
         self._closed = False
 
@@ -42,11 +42,17 @@ class Scheduler:
             self._queue.add(job)
             self._changed.notify_all()
         try:
-            await job.answer
+            error = await job.answer
         finally:
             job.gone = True
             with self._changed:
                 self._queue.remove(job)
+        if error:
+            del job  # no frame of the traceback may keep the encoder in memory until the cyclic collector comes by
+            try:
+                raise error
+            finally:
+                del error
         return job.rows
 
     @property
@@ -63,15 +69,16 @@ class Scheduler:
             for job in [*self._queue.jobs, *running]:
                 job.end(BusyError(ENDING))
             self._changed.notify_all()
-        for thread in self._threads:
+        for thread in self._threads.values():
             thread.join()  # one that is in the engine when the interpreter ends would end it with an abort
 
     def _start(self) -> None:
-        while len(self._threads) < 2:
-            urgent = bool(self._threads)
-            name = "queries" if urgent else "documents"
-            self._threads.append(threading.Thread(target=self._serve, args=(urgent,), name=name, daemon=True))
-            self._threads[-1].start()
+        """Both threads; one that the system refuses is tried again with the next job."""
+        for urgent, name in ((False, "documents"), (True, "queries")):
+            if urgent not in self._threads:
+                thread = threading.Thread(target=self._serve, args=(urgent,), name=name, daemon=True)
+                thread.start()
+                self._threads[urgent] = thread
 
     def _serve(self, urgent: bool) -> None:
         while self._step(urgent):
@@ -79,12 +86,24 @@ class Scheduler:
 
     def _step(self, urgent: bool) -> bool:
         """One pass; whether there may be more. What it held is let go of before the next one is waited for."""
-        taken = self._take(urgent)
-        if taken:
-            for waited in taken.waits(time.perf_counter()):
-                self._metrics.stage("queue", waited)
-            self._work(taken)
-        return taken is not None
+        try:
+            taken = self._take(urgent)
+            if taken:
+                for waited in taken.waits(time.perf_counter()):
+                    self._metrics.stage("queue", waited)
+                self._work(taken)
+            return taken is not None
+        except Exception as error:  # memory, at worst: who waits is told, and the thread goes on
+            self._give_up(urgent, error)
+            return True
+
+    def _give_up(self, urgent: bool, error: Exception) -> None:
+        with self._changed:
+            running = self._running.get(urgent)
+            jobs = [share.job for share in running.shares] if running else []
+            jobs += [job for job in self._queue.jobs if job.urgent == urgent]
+        for job in jobs:
+            self._fail(job, error)
 
     def _take(self, urgent: bool) -> Pass | None:
         """The next pass, when there is one; None when the scheduler was closed."""
@@ -120,6 +139,8 @@ class Scheduler:
         return taken.without(job)
 
     def _fail(self, job: Job, error: Exception) -> None:
+        if isinstance(error, Error):
+            error.__traceback__ = None  # it would keep this pass, and so the encoder
         with self._changed:
             self._queue.remove(job)
         job.settle(error)

@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 
 from bankml.encoder import Encoded, Encoder, Tokens
 from bankml.errors import Error, FileChangedError
+from bankml.serve.answers import ROWS
 from bankml.serve.engines import Engines, Loaded
 from bankml.serve.errors import stopped
 from bankml.serve.job import Job
@@ -82,12 +83,12 @@ class State:
         self.ledger.admit(request.scope)
 
         async def work(encoder: Encoder) -> Encoded:
-            started = time.perf_counter()
-            tokens = await self._tokens(encoder, texts, truncate, max_tokens)
-            self.metrics.stage("tokenize", time.perf_counter() - started)
-            self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
+            tokens = await self._tokens(request, encoder, texts, truncate=truncate, max_tokens=max_tokens)
             rows = await self.scheduler.run(Job(encoder, tokens))
-            vectors = encoder.shortened(rows, normalize, dimensions)
+            if len(rows) <= ROWS:
+                vectors = encoder.shortened(rows, normalize, dimensions)
+            else:
+                vectors = await self.workers.run(lambda gone: encoder.shortened(rows, normalize, dimensions))
             return Encoded(vectors, tokens.counts, tokens.truncated)
 
         async def refusing(encoder: Encoder) -> Encoded:
@@ -102,13 +103,26 @@ class State:
         visit(request.scope).embedded(loaded.choice.name, encoded)
         return encoded
 
-    async def _tokens(self, encoder: Encoder, texts: list[str], truncate: bool, max_tokens: int | None) -> Tokens:
+    async def tokenize(self, request: Request, loaded: Loaded, texts: list[str]) -> Tokens:
+        """The ids of whole texts. Raises as `run`, and FullError."""
+        self.ledger.admit(request.scope)
+
+        async def work(encoder: Encoder) -> Tokens:
+            return await self._tokens(request, encoder, texts, whole=True)
+
+        return await while_wanted(request, self._twice(loaded, work))
+
+    async def _tokens(self, request: Request, encoder: Encoder, texts: list[str], **options: Any) -> Tokens:
+        """`Encoder.tokens` with these options, counted in the ledger."""
+        started = time.perf_counter()
         if sum(map(len, texts)) <= SHORT:
-            return encoder.tokens(texts, truncate, max_tokens=max_tokens)
-        async with self._long:
-            return await self.workers.run(
-                lambda gone: encoder.tokens(texts, truncate, max_tokens=max_tokens, cancelled=gone)
-            )
+            tokens = encoder.tokens(texts, **options)
+        else:
+            async with self._long:
+                tokens = await self.workers.run(lambda gone: encoder.tokens(texts, **options, cancelled=gone))
+        self.metrics.stage("tokenize", time.perf_counter() - started)
+        self.ledger.take_tokens(request.scope, int(tokens.counts.clip(min=COUNTED_TOKENS).sum()))
+        return tokens
 
     async def _twice(self, loaded: Loaded, work: Callable[[Encoder], Awaitable[T]]) -> T:
         """`work` of a held model; once more, loaded anew, when its file was rewritten."""

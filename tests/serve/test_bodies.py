@@ -5,6 +5,7 @@ import gzip
 import json
 import socket
 import string
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -279,3 +280,56 @@ def test_any_damaged_json_gets_an_answer(application, path, fields, data):
 def test_the_same_through_a_socket(http, path, fields, body):
     checked(http.post(path, content=written({"model": "all-minilm", "input": "a"} | fields, True)))
     checked(http.post(path, content=body))
+
+
+MANY = 1_300_000
+HOSTILE = {
+    "lists for texts": (b'{"model": "tiny", "input": [' + b"[]," * MANY + b"[]]}", "invalid input type"),
+    "lists behind an invalid byte": (b'{"model": "\xff", "input": [' + b"[]," * MANY + b"[]]}", "invalid input type"),
+    "keys": (
+        b"{" + b",".join(b'"%d":1' % k for k in range(MANY)) + b"}",
+        "invalid request: the body has more than 1,000 keys",
+    ),
+    "equal keys": (
+        b"{" + b",".join([b'"a":1'] * MANY) + b"}",
+        "invalid request: the body has more than 1,000 keys",
+    ),
+    "options": (
+        b'{"model": "tiny", "options": {' + b",".join(b'"%d":1' % k for k in range(MANY)) + b"}}",
+        "the field 'options' is larger than 64 KiB",
+    ),
+    "keep_alive": (b'{"keep_alive": [' + b"[]," * MANY + b"[]]}", "the field 'keep_alive' is larger than 64 KiB"),
+    "what nobody reads": (b'{"user": [' + b"[]," * MANY + b"[]]}", "model is required"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_no_body_becomes_a_million_objects(application, kind):
+    body, message = HOSTILE[kind]
+    before = time.process_time()
+    answer = application("POST", "/api/embed", content=body)
+    assert time.process_time() - before < 1.2  # 0.1 to 0.3 s; 1.4 to 4 s when each became an object
+    assert answer.status_code == 400
+    assert sentence(answer).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r"\ud800", "\ufffd"),
+        (r"a\udc00b", "a\ufffdb"),
+        (r"\ud83d\ude00", "\U0001f600"),
+        (r"\ud800\ud83d\ude00\udc00", "\ufffd\U0001f600\ufffd"),
+        (r"\\ud800", r"\ud800"),
+        (r"\\\ud800", "\\\ufffd"),
+        (r"\ud800\ud800", "\ufffd\ufffd"),
+        (r"\uD800\n\uDC00", "\ufffd\n\ufffd"),
+    ],
+)
+def test_lone_surrogates_are_replaced_and_pairs_are_not(application, written, text):
+    answers = [
+        application("POST", "/api/embed", content=f'{{"model": "tiny", "input": "{each}", "x": "\\ud800"}}'.encode())
+        for each in (written, json.dumps(text)[1:-1])
+    ]
+    assert answers[0].status_code == 200
+    assert answers[0].json()["embeddings"] == answers[1].json()["embeddings"]

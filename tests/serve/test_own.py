@@ -104,3 +104,11 @@ def test_every_limit_is_told(serving, home):
         "max_head_bytes": 2**16,
         "max_head_seconds": 10,
     }
+
+
+def test_long_texts_are_tokenized_whole_and_counted(http, encoder):
+    texts = ["why is the sky blue " * 20_000, "", "a"] * 3
+    answer = http.post("/tokenize", json={"model": "all-minilm", "input": texts})
+    assert answer.json() == {"model": "all-minilm", "tokens": [encoder.tokenize(text) for text in texts]}
+    assert "content-length" not in answer.headers  # written piece by piece
+    assert http.get("/stats").json()["queue_tokens"] == 0

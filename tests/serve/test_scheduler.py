@@ -1,9 +1,12 @@
 """Jobs of many callers in shared passes: the same bits, each its own errors, queries first, no work for nobody."""
 
 import asyncio
+import gc
 import random
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from bankml.encoder import Encoder
 from bankml.errors import BusyError, Error, FileChangedError, NotFiniteError
 from bankml.serve.job import Job
+from bankml.serve.passes import Pass
 from bankml.serve.scheduler import Scheduler
 from oracle import seeded
 
@@ -169,3 +173,63 @@ def test_no_texts_are_no_pass(small):
             await encoded(scheduler, small, [3])
 
     scene(play)
+
+
+def test_a_thread_that_does_not_start_is_tried_again(small, monkeypatch):
+    start, refused = threading.Thread.start, []
+
+    def once_not(thread: threading.Thread) -> None:
+        if thread.name == "documents" and not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", once_not)
+
+    async def play(scheduler: Scheduler) -> None:
+        with pytest.raises(RuntimeError):
+            await encoded(scheduler, small, ["why"])
+        for texts in (["why"], [" ".join(WORDS * 20)]):
+            assert np.array_equal(await asyncio.wait_for(encoded(scheduler, small, texts), 20), small.encode(texts))
+
+    scene(play)
+
+
+@pytest.mark.parametrize("where", ["waits", "deliver", "blamed"])
+def test_a_fault_anywhere_in_a_pass_is_told_and_the_next_is_right(small, monkeypatch, where):
+    def broken(*arguments: object) -> None:
+        raise MemoryError
+
+    async def play(scheduler: Scheduler) -> None:
+        with monkeypatch.context() as planted:
+            planted.setattr(Pass, where, broken)
+            if where == "blamed":
+                planted.setattr(Pass, "encode", lambda self: small.encode([3]))
+            with pytest.raises(MemoryError):
+                await asyncio.wait_for(encoded(scheduler, small, ["why"]), 20)
+        assert np.array_equal(await asyncio.wait_for(encoded(scheduler, small, ["why"]), 20), small.encode(["why"]))
+
+    scene(play)
+
+
+def test_a_failed_job_keeps_no_encoder(tmp_path):
+    path = seeded.tiny(tmp_path / "tiny.gguf")
+
+    async def play(scheduler: Scheduler) -> None:
+        encoder = Encoder(path)
+        kept = weakref.ref(encoder)
+        path.write_bytes(path.read_bytes())
+        with suppress(FileChangedError):
+            await encoded(scheduler, encoder, ["sky"])
+        del encoder
+        for _ in range(100):
+            if kept() is None:
+                return
+            await asyncio.sleep(0.02)  # the scheduler's thread lets go after it has told
+        raise AssertionError("the encoder is kept")
+
+    gc.disable()
+    try:
+        scene(play)
+    finally:
+        gc.enable()
