@@ -131,7 +131,11 @@ class Queue {
   void yield(const Place& place) {
     std::unique_lock lock(mutex_);
     settle(place);
-    if (waiting_.empty() || !(next() < place)) return;
+    if (waiting_.empty()) return;
+    waiting_.insert(place);  // it counts as one that waits: an ordinary one may be owed what it has not had
+    const bool goes_on = next() == place;
+    waiting_.erase(place);
+    if (goes_on) return;
     free(place);
     changed_.notify_all();
     wait(lock, place);

@@ -66,7 +66,7 @@ def refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         answer = _unrouted(error)
     else:
-        answer = _refused(request.url.path, _refusal(error), foreseen=isinstance(error, RefusedError | Error))
+        answer = _refused(request.scope["path"], _refusal(error), foreseen=isinstance(error, RefusedError | Error))
     visit(request.scope).failure = failures.kind(error, answer.status_code)
     return answer
 

@@ -40,7 +40,7 @@ class Metrics:
         self._seconds = histogram("bankml_request_seconds", "Whole requests", ["route"], buckets=SECONDS)
         self._failures = counter("bankml_failures", "Requests that failed", ["kind"])
         self._passes = counter("bankml_passes", "Passes through a model")
-        self._texts = counter("bankml_texts", "Texts embedded")
+        self._texts = counter("bankml_texts", "Texts that went through a model")
         self._tokens = counter("bankml_tokens", "Tokens embedded")
         self._truncated = counter("bankml_truncated", "Texts that were cut")
         self._pass_tokens = histogram("bankml_pass_tokens", "Tokens of a pass", buckets=TOKENS)

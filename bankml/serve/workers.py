@@ -33,11 +33,6 @@ class Workers:
             gone.set()  # also when this task itself is cancelled and the thread still works
             self._calls.discard(gone)
 
-    @property
-    def pending(self) -> int:
-        """Calls that wait or run."""
-        return len(self._calls)
-
     def close(self) -> None:
         """Cancel what runs and what waits."""
         for gone in self._calls:
