@@ -119,7 +119,7 @@ def test_a_fault_of_the_model_fails_all_and_the_next_is_right(tmp_path):
 
 
 def test_a_query_overtakes_documents(slow):
-    documents = [" ".join(WORDS * 20)] * 3  # one pass of a second
+    documents = [" ".join(WORDS * 60)] * 2  # of 512 tokens each: one pass of a second
 
     async def play(scheduler: Scheduler) -> None:
         job = asyncio.create_task(encoded(scheduler, slow, documents))
