@@ -132,10 +132,10 @@ class Queue {
     std::unique_lock lock(mutex_);
     settle(place);
     if (waiting_.empty()) return;
-    waiting_.insert(place);  // it counts as one that waits: an ordinary one may be owed what it has not had
-    const bool goes_on = next() == place;
+    waiting_.insert(place);              // it counts as one that waits: an ordinary one may be owed time itself
+    const bool leaves = next() < place;  // an urgent one never for what others are owed: they get it after its pass
     waiting_.erase(place);
-    if (goes_on) return;
+    if (!leaves) return;
     free(place);
     changed_.notify_all();
     wait(lock, place);
