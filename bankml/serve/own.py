@@ -17,6 +17,7 @@ from bankml.serve.answers import Answer
 from bankml.serve.bodies import listed, read
 from bankml.serve.errors import ENDING, RefusedError
 from bankml.serve.state import state
+from bankml.serve.workers import while_wanted
 
 if TYPE_CHECKING:
     from bankml.serve.upstream import Upstream
@@ -76,7 +77,7 @@ async def tokenize(request: Request) -> Response:
         raise RefusedError(400, "input is required: a text or a list of texts")
     shared = state(request)
     texts = listed(body.input, shared.max_texts)
-    choice = await shared.names.find(body.model) if body.model else shared.names.served
+    choice = await while_wanted(request, shared.names.find(body.model)) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
 
         def call(encoder: Encoder, gone: Callable[[], bool]) -> list[list[int]]:
@@ -99,7 +100,8 @@ async def _answering(request: Request) -> dict[str, Any]:
     theirs = [str(row.get("name")) for row in await upstream.listed("/api/tags", "models")] if upstream else []
     url = upstream.url if upstream else None
     served = state(request).names.served
-    return {"forward": url, "models": await asyncio.to_thread(answering.table, served, url, theirs)}
+    table = asyncio.to_thread(answering.table, served, url, theirs)
+    return {"forward": url, "models": await while_wanted(request, table)}
 
 
 def _info(encoder: Encoder) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Upstream:
         Raises UnreachableError or BrokenError where nothing was sent to the client yet.
         """
         read = asyncio.Event()
-        if not _has_body(scope):
+        if not has_body(scope):
             read.set()
         exchange = asyncio.create_task(self._exchange(scope, receive, send, read))
         leaving = asyncio.create_task(_left(receive, read))
@@ -96,7 +96,7 @@ class Upstream:
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         headers = _sent(scope["headers"])
         url = self.url + (path + query).decode("latin-1")
-        return httpx.Request(scope["method"], url, headers=headers, content=content if _has_body(scope) else None)
+        return httpx.Request(scope["method"], url, headers=headers, content=content if has_body(scope) else None)
 
 
 def is_own(url: str, listener: socket.socket) -> bool:
@@ -109,7 +109,8 @@ def is_own(url: str, listener: socket.socket) -> bool:
     return parts.port == port and (parts.hostname == host or (is_loopback(url) and is_loopback(here)))
 
 
-def _has_body(scope: Scope) -> bool:
+def has_body(scope: Scope) -> bool:
+    """Whether something follows the head of the request."""
     return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
