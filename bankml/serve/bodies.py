@@ -74,8 +74,8 @@ async def _bytes(request: Request) -> bytes:
         async with asyncio.timeout(limits.max_silence_seconds) as patience:
             async for chunk in request.stream():
                 patience.reschedule(min(clock() + limits.max_silence_seconds, end))
-                ledger.take_bytes(request.scope, len(chunk))
                 body += chunk
+                ledger.take_bytes(request.scope, len(body))
                 if len(body) > limits.max_body_bytes:
                     raise _too_large(limits)
     except TimeoutError:
