@@ -13,6 +13,7 @@ from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.names import Names, key
+from bankml.serve.state import state
 from bankml.serve.upstream import MARK, BrokenError, UnreachableError, Upstream, has_body
 from bankml.serve.workers import while_wanted
 
@@ -78,23 +79,34 @@ class Forwarding:
         if why is None:
             return await self._app(scope, body.again(), send)
         try:
-            await self._upstream.forward(scope, body.again(), send)
+            await self._forward(scope, body.again(), send)
         except UnreachableError as error:
             if why == answering.UNKNOWN:
                 return await self._app(scope, body.again(), send)
             await self._refuse(scope, body.again(), send, self._absent(f"{name} is left to Ollama ({why})", error))
         except BrokenError as error:
             await self._refuse(scope, body.again(), send, self._broken(error))
+        except RefusedError as refusal:
+            await self._refuse(scope, body.again(), send, refusal)
 
     async def _leave(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What has nothing to do with embedding."""
         try:
-            await self._upstream.forward(scope, receive, send)
+            await self._forward(scope, receive, send)
         except UnreachableError as error:
             what = f"{scope['path']}{await _of_model(scope, receive)} is left to Ollama (bankml only embeds)"
             await self._refuse(scope, receive, send, self._absent(what, error))
         except BrokenError as error:
             await self._refuse(scope, receive, send, self._broken(error))
+        except RefusedError as refusal:
+            await self._refuse(scope, receive, send, refusal)
+
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As `Upstream.forward`, counted among the requests in flight. Raises FullError too."""
+        ledger = state(Request(scope)).ledger
+        if has_body(scope):
+            ledger.admit(scope)
+        await self._upstream.forward(scope, receive, send, ledger.limits)
 
     async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
         """bankml's rows, and behind them Ollama's of other names."""

@@ -12,6 +12,8 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from bankml.ollama_address import is_loopback
+from bankml.serve.limits import Limits
+from bankml.serve.patience import Patient
 
 MARK = "x-bankml-forwarded"  # what carries it is not forwarded again: two servers could name each other
 CONNECT, SILENCE, LISTING = 5.0, 3600.0, 5.0  # seconds; a pull or a long prompt may be silent for minutes
@@ -42,15 +44,15 @@ class Upstream:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)  # a kept one may just have been closed
         self._client = httpx.AsyncClient(trust_env=False, timeout=timeout, limits=limits)
 
-    async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def forward(self, scope: Scope, receive: Receive, send: Send, limits: Limits) -> None:
         """Answers the request with Ollama's answer; when the client leaves, Ollama is left too.
 
-        Raises UnreachableError or BrokenError where nothing was sent to the client yet.
+        Raises UnreachableError, BrokenError or RefusedError (408) where nothing was sent to the client yet.
         """
         read = asyncio.Event()
         if not has_body(scope):
             read.set()
-        exchange = asyncio.create_task(self._exchange(scope, receive, send, read))
+        exchange = asyncio.create_task(self._exchange(scope, Patient(receive, limits), send, read))
         leaving = asyncio.create_task(_left(receive, read))
         try:
             await asyncio.wait((exchange, leaving), return_when=asyncio.FIRST_COMPLETED)
