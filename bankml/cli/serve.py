@@ -65,6 +65,7 @@ def serve(
     log_format: Annotated[LogFormat, typer.Option(help="Of the access log.")] = LogFormat.plain,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
+    from bankml.serve.connections import most
     from bankml.serve.limits import Limits
     from bankml.serve.listener import listen, listen_unix, url
     from bankml.serve.server import Options, Served
@@ -73,11 +74,11 @@ def serve(
         note(sentence)
     keep = _keep_alive(keep_alive)
     log = log_format.value if access_log or Settings.read().access_log else None
-    limits = Limits(max_queue_requests=max_queue, max_queue_tokens=max_queue_tokens)
     access = _access(api_key_file, origin or [], tls_cert, tls_key)
     with listen_unix(uds) if uds else listen(host, port) as listener:  # before the model, which may have to be pulled
         _check_public(listener, host, bool(access.keys) or insecure)
         forward = None if native else _forward(listener)
+        limits = Limits(max_queue, max_queue_tokens, max_connections=most(each=2 if forward else 1))
         choice = choose(model)
         address = url(host, listener, bool(access.tls))
 

@@ -18,6 +18,8 @@ UNKNOWN = "not on this machine as far as bankml can see"
 
 async def elsewhere(names: Names, name: str) -> str | None:
     """Why bankml does not answer for the model of this name; None where it does, be it with an error."""
+    if not name:
+        return None
     try:
         choice = await names.find(name)
     except RefusedError as refusal:

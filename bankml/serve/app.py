@@ -14,7 +14,7 @@ from bankml.errors import Error
 from bankml.serve import catalogue, ollama, openai, openapi, own, pages, stats
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.ending import Ending
-from bankml.serve.errors import RefusedError, refuse
+from bankml.serve.errors import ONLY_EMBEDS, RefusedError, refuse
 from bankml.serve.guard import Guard
 from bankml.serve.keys import Keys
 from bankml.serve.ledger import Accounts
@@ -51,10 +51,6 @@ ROUTES = [
 # What Ollama answers below /api/ and an encoder cannot.
 METHODS = ["GET", "POST", "PUT", "DELETE"]
 ELSEWHERE = ["generate", "chat", "create", "copy", "delete", "pull", "push", "blobs/{digest}"]
-ONLY_EMBEDS = (
-    "bankml only embeds: ask Ollama itself for {path}; models are fetched by `bankml pull` or `ollama pull` "
-    "on the server's machine"
-)
 
 
 async def elsewhere(request: Request) -> Response:

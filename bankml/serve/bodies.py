@@ -83,12 +83,12 @@ async def _bytes(request: Request) -> bytes:
         async with asyncio.timeout(limits.max_silence_seconds) as patience:
             async for chunk in request.stream():
                 patience.reschedule(min(clock() + limits.max_silence_seconds, end))
-                ledger.take_bytes(request.scope, len(chunk))
                 body += chunk
+                ledger.take_bytes(request.scope, len(body))
                 if len(body) > limits.max_body_bytes:
                     raise _too_large(limits)
     except TimeoutError:
-        raise RefusedError(408, _slow(limits, over=clock() >= end)) from None
+        raise RefusedError(408, slow(limits, over=clock() >= end)) from None
     except ClientDisconnect:
         raise RefusedError(499, CANCELED) from None  # nobody reads it, and it is no fault to log
     return bytes(body)
@@ -98,7 +98,8 @@ def _too_large(limits: Limits) -> RefusedError:
     return RefusedError(413, TOO_LARGE.format(limits.max_body_bytes / MIB))
 
 
-def _slow(limits: Limits, over: bool) -> str:
+def slow(limits: Limits, over: bool) -> str:
+    """What is said of a body that took too long; `over`: in all, not in one silence."""
     if over:
         return f"the body had not come whole after {limits.max_body_seconds:g} s; send fewer texts in one request"
     return f"no byte of the body came for {limits.max_silence_seconds:g} s; send it without pauses"

@@ -20,7 +20,8 @@ from bankml.serve import resident
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
 from bankml.serve.engines import Loaded
-from bankml.serve.state import State, state
+from bankml.serve.state import state
+from bankml.serve.workers import while_wanted
 
 Row = dict[str, Any]
 
@@ -35,21 +36,21 @@ class ShowRequest(msgspec.Struct):
 
 async def tags(request: Request) -> Response:
     """Every model that can be named here, the newest first."""
-    return Answer({"models": await rows(state(request), _listed)})
+    return Answer({"models": await rows(request, _listed)})
 
 
 async def ps(request: Request) -> Response:
     """The models in memory, the longest kept first."""
     engines = state(request).engines
     loaded = [(model, engines.expires_at(model)) for model in engines.loaded()]
-    return Answer({"models": await asyncio.to_thread(_ps, loaded)})
+    return Answer({"models": await while_wanted(request, asyncio.to_thread(_ps, loaded))})
 
 
 async def show(request: Request) -> Response:
     """All that a model's file says of it."""
     body = await read(request, ShowRequest)
-    choice = await state(request).names.find(body.model or body.name or "")
-    return Answer(await asyncio.to_thread(_shown, choice, bool(body.verbose)))
+    choice = await while_wanted(request, state(request).names.find(body.model or body.name or ""))
+    return Answer(await while_wanted(request, asyncio.to_thread(_shown, choice, bool(body.verbose))))
 
 
 async def version(request: Request) -> Response:
@@ -57,12 +58,12 @@ async def version(request: Request) -> Response:
     return Answer({"version": bankml.__version__})
 
 
-async def rows(shared: State, row: Callable[[Description], Row]) -> list[Row]:
+async def rows(request: Request, row: Callable[[Description], Row]) -> list[Row]:
     """`row` of every model on this machine, the newest first; a file that cannot be read is left out.
 
-    It runs in a thread: the digest of a large file takes seconds the first time.
+    It runs in a thread: the digest of a large file takes seconds the first time. Raises as `while_wanted`.
     """
-    return await asyncio.to_thread(_rows, shared.names.served, row)
+    return await while_wanted(request, asyncio.to_thread(_rows, state(request).names.served, row))
 
 
 def _rows(served: Choice, row: Callable[[Description], Row]) -> list[Row]:

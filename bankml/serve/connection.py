@@ -109,7 +109,7 @@ class Connection(H11Protocol):
         """What uvicorn calls when the client's bytes are no HTTP."""
         fault = self.conn.fault
         too_large = fault.error_status_hint == 431
-        self._refuse(431 if too_large else 400, TOO_LARGE if too_large else f"this is no HTTP: {str(fault)[:200]}")
+        self._refuse(431 if too_large else 400, TOO_LARGE if too_large else _no_http(fault))
 
     def _should_upgrade(self) -> bool:
         return False
@@ -178,6 +178,13 @@ class Connection(H11Protocol):
             if self.transport.can_write_eof():
                 self.transport.write_eof()
         self._timer = self.loop.call_later(LINGER, self.transport.close)
+
+
+def _no_http(fault: h11.RemoteProtocolError) -> str:
+    words, _, quoted = str(fault).partition(": bytearray")
+    if quoted.startswith("(b'\\x16\\x03"):
+        return "this is TLS, and this port speaks http: use http:// in the URL, or give the server --tls-cert"
+    return f"this is no HTTP: {words[:200]}"
 
 
 def _check(request: h11.Request) -> None:

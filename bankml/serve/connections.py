@@ -21,9 +21,12 @@ def raise_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (_descriptors(), hard))
 
 
-def most() -> int:
-    """How many connections may be open: a quarter of the descriptors is for models, and for those that are refused."""
-    return max(1, min(MOST, _descriptors() * 3 // 4))
+def most(each: int = 1) -> int:
+    """How many connections may be open: a quarter of the descriptors is for models, and for those that are refused.
+
+    `each`: descriptors of one; two where a request may be passed on to Ollama.
+    """
+    return max(1, min(MOST, _descriptors() * 3 // 4 // each))
 
 
 def _descriptors() -> int:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,7 @@ class Engines:
         self._loads: dict[str, asyncio.Task[Loaded]] = {}  # by path; those in progress
         self._waiting: Counter[str] = Counter()  # requests for each of them
         self._loading = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="load")  # whatever else is read, a load need not wait
         self.on_load: Callable[[float], None] = lambda seconds: None  # told how long each load took
 
     @asynccontextmanager
@@ -129,11 +131,11 @@ class Engines:
             del self._loads[path]
 
     async def _load(self, choice: Choice) -> Loaded:
-        started = time.perf_counter()
-        need = await asyncio.to_thread(self._room.need, choice)
+        started, run = time.perf_counter(), asyncio.get_running_loop().run_in_executor
+        need = await run(self._thread, self._room.need, choice)
         self._make_room(choice, need)
         file = _identity(choice.path)  # before it is opened: one that is replaced meanwhile is loaded once more
-        loaded = Loaded(choice, await asyncio.to_thread(self._open, choice), need, file)
+        loaded = Loaded(choice, await run(self._thread, self._open, choice), need, file)
         self.on_load(time.perf_counter() - started)
         return loaded
 

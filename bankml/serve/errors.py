@@ -11,6 +11,10 @@ from bankml.serve.visit import visit
 
 BUSY = "server busy, please try again.  maximum pending requests exceeded"  # Ollama's literal, two spaces included
 CANCELED = "request canceled"
+ONLY_EMBEDS = (
+    "bankml only embeds: ask Ollama itself for {path}; models are fetched by `bankml pull` or `ollama pull` "
+    "on the server's machine"
+)
 ENDING = "the server is ending; ask again when it is back"
 INPUT_TYPE = "invalid input type"
 NOT_FINITE = "embedding contains NaN or Inf values"
@@ -64,7 +68,7 @@ def stopped(error: Error) -> RefusedError:
 def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that failed with `error`; the starlette exception handler for every type."""
     if isinstance(error, HTTPException):
-        answer = _unrouted(error)
+        answer = _unrouted(request.scope["path"], error)
     else:
         answer = _refused(request.scope["path"], _refusal(error), foreseen=isinstance(error, RefusedError | Error))
     visit(request.scope).failure = failures.kind(error, answer.status_code)
@@ -113,6 +117,8 @@ def _is_openai(path: str) -> bool:
     return path.startswith("/v1/")
 
 
-def _unrouted(error: HTTPException) -> Response:
+def _unrouted(path: str, error: HTTPException) -> Response:
+    if error.status_code == 404 and _is_openai(path):
+        return Answer(_body(path, RefusedError(404, ONLY_EMBEDS.format(path=path))), 404)
     texts = {404: "404 page not found", 405: "405 method not allowed"}
     return PlainTextResponse(texts.get(error.status_code, error.detail), error.status_code, error.headers)

@@ -13,7 +13,9 @@ from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
 from bankml.serve.errors import RefusedError, refuse
 from bankml.serve.names import Names, key
-from bankml.serve.upstream import MARK, BrokenError, UnreachableError, Upstream
+from bankml.serve.state import state
+from bankml.serve.upstream import MARK, BrokenError, UnreachableError, Upstream, has_body
+from bankml.serve.workers import while_wanted
 
 LISTS = {"/api/tags": "models", "/api/ps": "models", "/v1/models": "data"}
 BY_BODY = {"/api/embed", "/api/embeddings", "/api/show", "/v1/embeddings"}  # bankml's, if the model is
@@ -47,7 +49,7 @@ class Forwarding:
         elif path in LISTS and scope["method"] == "GET":
             await self._list(scope, receive, send)
         elif path.startswith(ONE_MODEL) and scope["method"] in READS:
-            await self._answer(scope, Recorded(receive), send, path.removeprefix(ONE_MODEL))
+            await self._answer(scope, Recorded(receive), send, path.removeprefix(ONE_MODEL), read=not has_body(scope))
         elif path in BY_BODY and scope["method"] == "POST":
             await self._by_body(scope, receive, send)
         elif path in OWN | BY_BODY:
@@ -62,31 +64,49 @@ class Forwarding:
         except RefusedError as refusal:
             await refuse(Request(scope), refusal)(scope, receive, send)
         else:
-            await self._answer(scope, body, send, name)
+            await self._answer(scope, body, send, name, read=True)
 
-    async def _answer(self, scope: Scope, body: "Recorded", send: Send, name: str) -> None:
-        """bankml's answer where the model is its, else Ollama's; of a model that neither has, bankml's 404."""
-        why = await answering.elsewhere(self._names, name) if name else None
+    async def _answer(self, scope: Scope, body: "Recorded", send: Send, name: str, read: bool) -> None:
+        """bankml's answer where the model is its, else Ollama's; of a model that neither has, bankml's 404.
+
+        `read`: nothing of the body is left, so it shows when the client leaves.
+        """
+        try:
+            looking = answering.elsewhere(self._names, name)
+            why = await (while_wanted(Request(scope, body), looking) if read else looking)
+        except RefusedError as refusal:
+            return await self._refuse(scope, body, send, refusal)
         if why is None:
             return await self._app(scope, body.again(), send)
         try:
-            await self._upstream.forward(scope, body.again(), send)
+            await self._forward(scope, body.again(), send)
         except UnreachableError as error:
             if why == answering.UNKNOWN:
                 return await self._app(scope, body.again(), send)
             await self._refuse(scope, body.again(), send, self._absent(f"{name} is left to Ollama ({why})", error))
         except BrokenError as error:
             await self._refuse(scope, body.again(), send, self._broken(error))
+        except RefusedError as refusal:
+            await self._refuse(scope, body.again(), send, refusal)
 
     async def _leave(self, scope: Scope, receive: Receive, send: Send) -> None:
         """What has nothing to do with embedding."""
         try:
-            await self._upstream.forward(scope, receive, send)
+            await self._forward(scope, receive, send)
         except UnreachableError as error:
             what = f"{scope['path']}{await _of_model(scope, receive)} is left to Ollama (bankml only embeds)"
             await self._refuse(scope, receive, send, self._absent(what, error))
         except BrokenError as error:
             await self._refuse(scope, receive, send, self._broken(error))
+        except RefusedError as refusal:
+            await self._refuse(scope, receive, send, refusal)
+
+    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As `Upstream.forward`, counted among the requests in flight. Raises FullError too."""
+        ledger = state(Request(scope)).ledger
+        if has_body(scope):
+            ledger.admit(scope)
+        await self._upstream.forward(scope, receive, send, ledger.limits)
 
     async def _list(self, scope: Scope, receive: Receive, send: Send) -> None:
         """bankml's rows, and behind them Ollama's of other names."""

@@ -22,10 +22,16 @@ GRACE = 10  # seconds that requests in flight get at the end
 
 
 class Http(uvicorn.Server):
-    """Answers with `app` at a listener; `ready` is called when connections are accepted, `ending` set by a signal."""
+    """Answers with `app` at a listener; `ready` is called when connections are accepted, `ending` set by a signal.
 
-    def __init__(self, app: ASGIApp, tls: ssl.SSLContext | None, ready: Callable[[], None], ending: Event) -> None:
+    `most` connections may be open.
+    """
+
+    def __init__(
+        self, app: ASGIApp, tls: ssl.SSLContext | None, ready: Callable[[], None], ending: Event, most: int
+    ) -> None:
         super().__init__(_config(app))
+        self._most = most
         self._tls = tls
         self._ready = ready
         self._ending = ending
@@ -41,7 +47,7 @@ class Http(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's, with a room for the connections and an end to TLS handshakes."""
         await self.lifespan.startup()
-        room = connections.Room(connections.most())
+        room = connections.Room(self._most)
         self.servers = [
             await _serve(lambda: Connection(self.config, self.server_state, {}, room), listener, self._tls)
             for listener in sockets or []

@@ -57,10 +57,11 @@ class Ledger:
         self._add(scope, tokens=max(count - mine, 0))
 
     def take_bytes(self, scope: Scope, count: int) -> None:
-        """Count bytes of a body. Raises FullError."""
-        if self.held.bytes + count > self.limits.max_bodies_bytes:
+        """Count that `count` bytes of a body are read; once however often it is read. Raises FullError."""
+        more = max(0, count - held(scope).bytes)
+        if self.held.bytes + more > self.limits.max_bodies_bytes:
             raise self.refusal()
-        self._add(scope, bytes=count)
+        self._add(scope, bytes=more)
 
     def release(self, scope: Scope) -> None:
         """Forget a request whose answer was written or will never be."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import fcntl
 import ipaddress
 import os
 import socket
@@ -39,7 +40,8 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
 def listen_unix(path: Path) -> Iterator[socket.socket]:
     """A Unix socket that this user alone can reach, removed at the end.
 
-    It listens at once, so that another server that starts meanwhile sees that it is taken; who connects waits until the
+    It listens at once, so that another server that starts meanwhile sees that it is taken (a file `.lock` beside it
+    lives until then); who connects waits until the
     model is loaded. The socket that a dead server left is replaced. Raises InputError when another server answers at
     `path`, when something else than a socket lies there, or when the system refuses.
     """
@@ -47,10 +49,11 @@ def listen_unix(path: Path) -> Iterator[socket.socket]:
         raise InputError("this system has no Unix sockets; use --host and --port")
     with socket.socket(UNIX, socket.SOCK_STREAM) as listener:
         try:
-            _make_way(path)
-            _bind_private(listener, path)
-            listener.listen(BACKLOG)
-            ours = path.lstat()
+            with _alone(path):
+                _make_way(path)
+                _bind_private(listener, path)
+                listener.listen(BACKLOG)
+                ours = path.lstat()
         except OSError as error:
             raise InputError(f"{path}: no socket can be made there ({error}); choose another path for --uds") from None
         try:
@@ -76,6 +79,22 @@ def url(host: str, listener: socket.socket, tls: bool = False) -> str:
     if listener.family == UNIX:
         return f"unix:{os.path.abspath(listener.getsockname())}"
     return f"http{'s' * tls}://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One server at a time: a socket that is bound and does not listen yet looks like a dead server's."""
+    lock = Path(f"{path}.lock")
+    with contextlib.ExitStack() as stack:
+        while True:
+            held = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+            stack.callback(os.close, held)
+            fcntl.flock(held, fcntl.LOCK_EX)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(lock.lstat(), os.fstat(held)):  # else the one before has removed it
+                    break
+        stack.callback(lock.unlink, missing_ok=True)
+        yield
 
 
 def _make_way(path: Path) -> None:

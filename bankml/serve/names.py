@@ -1,6 +1,7 @@
 """Which model a client means: the served one by any of its names, else one that is already on this machine."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 from bankml import models
 from bankml.errors import InputError
@@ -18,6 +19,7 @@ class Names:
         names = (served.name, served.path.stem, *served.aliases)
         self._served = {key(name) for name in names}
         self._added: set[str] = set()
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="names")  # listings of files keep no name waiting
 
     def add(self, alias: str) -> None:
         """One more name of the served model, which any other model of that name goes before.
@@ -35,7 +37,8 @@ class Names:
             raise RefusedError(400, "model is required")
         if key(name) in self._served:
             return self.served
-        if choice := await asyncio.to_thread(models.find, name.removesuffix(":latest")):
+        find = asyncio.get_running_loop().run_in_executor
+        if choice := await find(self._threads, models.find, name.removesuffix(":latest")):
             return choice
         if key(name) in self._added:
             return self.served

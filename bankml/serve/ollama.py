@@ -15,6 +15,7 @@ from bankml.serve.answers import Answer, vectors_answer
 from bankml.serve.bodies import NULL, listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
+from bankml.serve.workers import while_wanted
 
 LEAST_TOKENS = 3  # one of the text between two special ones
 NOTHING_LEFT = "input after truncation exceeds maximum context length"
@@ -47,7 +48,7 @@ async def embed(request: Request) -> Response:
     body = await read(request, EmbedRequest)
     shared = state(request)
     keep, texts, limit = _keep_alive(body.keep_alive), _texts(body.input, shared.max_texts), _limit(body.options)
-    choice = await shared.names.find(body.model or "")
+    choice = await while_wanted(request, shared.names.find(body.model or ""))
     async with shared.engines.hold(choice, keep) as loaded:
         ready = time.perf_counter_ns()
         if not texts:
@@ -98,7 +99,7 @@ def legacy_is_raw(metadata: dict[str, Any]) -> bool:
 async def _legacy_find(request: Request, name: str) -> Choice:
     """As the names of every route, with the words this route had before the others."""
     try:
-        return await state(request).names.find(name)
+        return await while_wanted(request, state(request).names.find(name))
     except RefusedError as refusal:
         if refusal.status == 404:
             raise RefusedError(404, f'model "{name}" not found, try pulling it first') from None

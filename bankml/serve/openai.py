@@ -17,6 +17,7 @@ from bankml.serve.answers import Answer, vectors_answer
 from bankml.serve.bodies import NULL, listed, read
 from bankml.serve.errors import RefusedError
 from bankml.serve.state import state
+from bankml.serve.workers import while_wanted
 
 TOKEN_IDS = (
     "invalid input type: token ids are of another vocabulary than this model's, so send the texts themselves "
@@ -42,7 +43,7 @@ async def embeddings(request: Request) -> Response:
     shared = state(request)
     texts = _texts(body.input, shared.max_texts)
     base64_wanted = _is_base64(body.encoding_format)
-    choice = await shared.names.find(body.model or "")
+    choice = await while_wanted(request, shared.names.find(body.model or ""))
     async with shared.engines.hold(choice) as loaded:
         encoded = await shared.encode(request, loaded, texts, dimensions=body.dimensions)
     tokens = int(encoded.tokens.sum())
@@ -62,14 +63,15 @@ async def embeddings(request: Request) -> Response:
 
 async def models(request: Request) -> Response:
     """Every model on this machine."""
-    return Answer({"object": "list", "data": await catalogue.rows(state(request), _model)})
+    return Answer({"object": "list", "data": await catalogue.rows(request, _model)})
 
 
 async def model(request: Request) -> Response:
     """One model by name."""
     name = request.path_params["id"]
-    choice = await state(request).names.find(name)
-    return Answer(_model(await asyncio.to_thread(describe, choice)) | {"id": name})
+    choice = await while_wanted(request, state(request).names.find(name))
+    entry = await while_wanted(request, asyncio.to_thread(describe, choice))
+    return Answer(_model(entry) | {"id": name})
 
 
 def _model(entry: Description) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from bankml.serve.answers import Answer, tokens_answer
 from bankml.serve.bodies import NULL, listed, read
 from bankml.serve.errors import ENDING, RefusedError
 from bankml.serve.state import state
+from bankml.serve.workers import while_wanted
 
 if TYPE_CHECKING:
     from bankml.serve.upstream import Upstream
@@ -74,7 +75,7 @@ async def tokenize(request: Request) -> Response:
         raise RefusedError(400, "input is required: a text or a list of texts")
     shared = state(request)
     texts = listed(body.input, shared.max_texts)
-    choice = await shared.names.find(body.model) if body.model else shared.names.served
+    choice = await while_wanted(request, shared.names.find(body.model)) if body.model else shared.names.served
     async with shared.engines.hold(choice) as loaded:
         tokens = await shared.tokenize(request, loaded, texts)
     return tokens_answer({"model": body.model or choice.name, "tokens": None}, "tokens", tokens)
@@ -85,7 +86,8 @@ async def _answering(request: Request) -> dict[str, Any]:
     theirs = [str(row.get("name")) for row in await upstream.listed("/api/tags", "models")] if upstream else []
     url = upstream.url if upstream else None
     served = state(request).names.served
-    return {"forward": url, "models": await asyncio.to_thread(answering.table, served, url, theirs)}
+    table = asyncio.to_thread(answering.table, served, url, theirs)
+    return {"forward": url, "models": await while_wanted(request, table)}
 
 
 def _info(encoder: Encoder) -> dict[str, Any]:

@@ -18,12 +18,14 @@ def mapped(path: Path, device: int, inode: int, smaps: Path = SMAPS) -> int | No
         lines = smaps.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
+    real = os.path.realpath(path)
     wanted = (os.major(device), os.minor(device), inode)
     total, ours, told = 0, False, False
     for line in lines:
-        if found := _MAPPING.fullmatch(line):
+        if line[:1].isupper():  # one of the 25 lines about a mapping
+            if ours and line.startswith("Rss:"):
+                total, told = total + (int(line.split()[1]) << 10), True
+        elif found := _MAPPING.fullmatch(line):
             place = (int(found[1], 16), int(found[2], 16), int(found[3]))
-            ours = place == wanted or found[4] == os.path.realpath(path)
-        elif ours and line.startswith("Rss:"):
-            total, told = total + (int(line.split()[1]) << 10), True
+            ours = place == wanted or found[4] == real
     return total if told else None

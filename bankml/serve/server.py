@@ -70,7 +70,7 @@ class Served:
         log = access_log(sys.stderr, options.log) if options.log else None
         app = create_app(state, is_loopback(listener), options.access, upstream, log)
         try:
-            await Http(app, options.access.tls, ready, state.ending).answer(listener)
+            await Http(app, options.access.tls, ready, state.ending, options.limits.max_connections).answer(listener)
         finally:
             if upstream:
                 await upstream.close()

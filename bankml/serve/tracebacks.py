@@ -7,6 +7,8 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from bankml.serve.upstream import BrokenOffError
+
 _ARGUMENTS = re.compile(r"\(.*\)", re.DOTALL)
 AGAIN = 60.0  # seconds
 _LOG = logging.getLogger("asyncio")
@@ -23,6 +25,8 @@ def keep_words_out() -> None:
 def wordless(record: logging.LogRecord) -> bool:
     """A filter of logging: keeps news, and of an exception its kind and place."""
     error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, BrokenOffError):
+        return False
     if error:
         record.exc_text = "\n".join(_places(error))
         record.exc_info = None

@@ -12,6 +12,8 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from bankml.ollama_address import is_loopback
+from bankml.serve.limits import Limits
+from bankml.serve.patience import Patient
 
 MARK = "x-bankml-forwarded"  # what carries it is not forwarded again: two servers could name each other
 CONNECT, SILENCE, LISTING = 5.0, 3600.0, 5.0  # seconds; a pull or a long prompt may be silent for minutes
@@ -33,6 +35,10 @@ class BrokenError(Exception):
     """Ollama took the request and did not answer it; nothing was sent to the client."""
 
 
+class BrokenOffError(Exception):
+    """Ollama broke off in the middle of an answer of a known length; what the client gets breaks off too."""
+
+
 class Upstream:
     """An Ollama at `url`. Proxies of the environment are not asked: texts would leave the machine."""
 
@@ -42,15 +48,15 @@ class Upstream:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)  # a kept one may just have been closed
         self._client = httpx.AsyncClient(trust_env=False, timeout=timeout, limits=limits)
 
-    async def forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def forward(self, scope: Scope, receive: Receive, send: Send, limits: Limits) -> None:
         """Answers the request with Ollama's answer; when the client leaves, Ollama is left too.
 
-        Raises UnreachableError or BrokenError where nothing was sent to the client yet.
+        Raises UnreachableError, BrokenError or RefusedError (408) where nothing was sent to the client yet.
         """
         read = asyncio.Event()
-        if not _has_body(scope):
+        if not has_body(scope):
             read.set()
-        exchange = asyncio.create_task(self._exchange(scope, receive, send, read))
+        exchange = asyncio.create_task(self._exchange(scope, Patient(receive, limits), send, read))
         leaving = asyncio.create_task(_left(receive, read))
         try:
             await asyncio.wait((exchange, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -96,7 +102,7 @@ class Upstream:
         query = b"?" + scope["query_string"] if scope["query_string"] else b""
         headers = _sent(scope["headers"])
         url = self.url + (path + query).decode("latin-1")
-        return httpx.Request(scope["method"], url, headers=headers, content=content if _has_body(scope) else None)
+        return httpx.Request(scope["method"], url, headers=headers, content=content if has_body(scope) else None)
 
 
 def is_own(url: str, listener: socket.socket) -> bool:
@@ -109,7 +115,8 @@ def is_own(url: str, listener: socket.socket) -> bool:
     return parts.port == port and (parts.hostname == host or (is_loopback(url) and is_loopback(here)))
 
 
-def _has_body(scope: Scope) -> bool:
+def has_body(scope: Scope) -> bool:
+    """Whether something follows the head of the request."""
     return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
@@ -140,7 +147,7 @@ async def _stream(response: httpx.Response, send: Send) -> None:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
     except httpx.HTTPError as error:
         if "ndjson" not in response.headers.get("content-type", ""):
-            raise
+            raise BrokenOffError from None
         sentence = f"Ollama broke off its answer ({str(error) or type(error).__name__}); ask again"
         await send({"type": "http.response.body", "body": orjson.dumps({"error": sentence}) + b"\n", "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -35,6 +35,15 @@ def test_an_unknown_path_is_as_in_ollama(http):
     assert (answer.status_code, answer.text) == (404, "404 page not found")
 
 
+def test_what_only_others_do_below_v1(http):
+    answer = http.post("/v1/chat/completions", json={"model": "all-minilm"})
+    assert answer.status_code == 404
+    assert answer.json()["error"]["message"].startswith(
+        "bankml only embeds: ask Ollama itself for /v1/chat/completions"
+    )
+    assert answer.json()["error"]["type"] == "not_found_error"
+
+
 GETS = ["/", "/api/tags", "/api/ps", "/api/version", "/v1/models", "/v1/models/all-minilm", "/health", "/health/live"]
 GETS += ["/health/ready", "/info"]
 POSTS = ["/api/embed", "/api/embeddings", "/api/show", "/v1/embeddings", "/tokenize"]

@@ -6,12 +6,18 @@ import json
 import socket
 import string
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.requests import Request
 
+from bankml.serve.bodies import read
+from bankml.serve.forwarding import Named, Recorded
+from bankml.serve.ledger import Ledger
 from bankml.serve.limits import Limits
+from bankml.serve.ollama import EmbedRequest
 
 PATHS = ["/api/embed", "/api/embeddings", "/v1/embeddings", "/api/show", "/tokenize"]
 MIB = 2**20
@@ -101,6 +107,29 @@ def test_a_body_that_stops_coming_is_given_up(applications, tiny):
         answer = ask("POST", "/api/embed", content=slow())
         assert answer.status_code == 408
         assert sentence(answer) == "the body had not come whole after 0.1 s; send fewer texts in one request"
+
+
+def test_a_body_that_is_read_twice_is_counted_once():
+    """Without --native it is read for the model's name first."""
+    half = b'{"model": "tiny", "input": "' + b"a" * 100
+
+    async def scene() -> None:
+        ledger = Ledger(Limits(max_bodies_bytes=len(half) + 2))
+        app = SimpleNamespace(state=SimpleNamespace(shared=SimpleNamespace(ledger=ledger)))
+        messages = [{"type": "http.request", "body": part, "more_body": part is half} for part in (b'"}', half)]
+        scope = {"type": "http", "method": "POST", "path": "/api/embed", "headers": [], "app": app}
+
+        async def receive():
+            return messages.pop()
+
+        body = Recorded(receive)
+        assert str(await read(Request(scope, body), Named)) == "tiny"
+        assert (await read(Request(scope, body.again()), EmbedRequest)).input == "a" * 100
+        assert ledger.held.bytes == len(half) + 2
+        ledger.release(scope)
+        assert ledger.held.bytes == 0
+
+    asyncio.run(scene())
 
 
 def test_an_announced_size_is_not_believed_into_memory(server, http):

@@ -47,7 +47,7 @@ def test_bytes_are_bounded():
     ledger = Ledger(Limits(max_bodies_bytes=10))
     scope = {}
     ledger.take_bytes(scope, 6)
-    ledger.take_bytes(scope, 4)
+    ledger.take_bytes(scope, 10)
     with pytest.raises(FullError):
         ledger.take_bytes({}, 1)
     ledger.release(scope)

@@ -5,11 +5,13 @@ import os
 import signal
 import socket
 import stat
+import threading
 
 import httpx
 import pytest
 
 from bankml import InputError
+from bankml.serve import listener
 from bankml.serve.http import _serve
 from bankml.serve.listener import is_loopback, is_public, listen, listen_unix, url
 from tests.serve.wire import BODY, refused, watched
@@ -142,3 +144,29 @@ def test_two_that_have_bound_one_port_and_not_yet_listened():
         with pytest.raises(InputError, match=r"cannot be listened on .*stop the other server"):
             asyncio.run(_serve(asyncio.Protocol, second, None))
         socket.create_connection(first.getsockname()).close()
+
+
+def test_a_second_server_between_the_steps_of_the_first(path, monkeypatch):
+    """A socket that is bound and does not listen yet refuses who connects, as one does that a dead server left."""
+    errors, bind = [], listener._bind_private
+
+    def second() -> None:
+        with pytest.raises(InputError) as error, listen_unix(path):
+            pass
+        errors.append(str(error.value))
+
+    other = threading.Thread(target=second)
+
+    def bind_and_wait(*arguments) -> None:
+        monkeypatch.setattr(listener, "_bind_private", bind)
+        bind(*arguments)
+        other.start()
+        other.join(0.5)
+
+    monkeypatch.setattr(listener, "_bind_private", bind_and_wait)
+    with listen_unix(path):
+        other.join(20)
+        assert errors == [f"a server is listening on {path}; stop it or choose another path for --uds"]
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+    assert os.listdir(path.parent) == []

@@ -119,23 +119,23 @@ def test_when_all_are_at_work_one_more_is_told_so(tiny, sockets):
 
 
 @pytest.mark.parametrize(
-    ("soft", "hard", "raised", "room"),
+    ("soft", "hard", "raised", "room", "pairs"),
     [
-        (1024, 4096, 4096, 3072),
-        (1024, 20_000, 20_000, MOST),
-        (1024, 1_048_576, 65_536, MOST),
-        (100_000, 1_048_576, 100_000, MOST),
-        (64, 64, 64, 48),
-        (1024, resource.RLIM_INFINITY, 65_536, MOST),
-        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, resource.RLIM_INFINITY, MOST),
+        (1024, 4096, 4096, 3072, 1536),
+        (1024, 10_000, 10_000, MOST, 3750),
+        (1024, 1_048_576, 65_536, MOST, MOST),
+        (100_000, 1_048_576, 100_000, MOST, MOST),
+        (64, 64, 64, 48, 24),
+        (1024, resource.RLIM_INFINITY, 65_536, MOST, MOST),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, resource.RLIM_INFINITY, MOST, MOST),
     ],
 )
-def test_limits(monkeypatch, soft, hard, raised, room):
+def test_limits(monkeypatch, soft, hard, raised, room, pairs):
     now = [soft, hard]
     monkeypatch.setattr(connections.resource, "getrlimit", lambda _: tuple(now))
     monkeypatch.setattr(connections.resource, "setrlimit", lambda _, pair: now.__setitem__(slice(2), pair))
     raise_limit()
-    assert (now, most()) == ([raised, hard], room)
+    assert (now, most(), most(2)) == ([raised, hard], room, pairs)
 
 
 class Client:
