@@ -58,6 +58,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._room.handshakes.done(transport.get_extra_info("socket").fileno())
         transport.set_write_buffer_limits(high=1, low=0)  # pause_writing tells of nearly every byte that is not taken
         if self._room.take(len(self.connections)):
             self._watch()

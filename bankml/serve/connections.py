@@ -3,6 +3,8 @@
 import resource
 from typing import Protocol
 
+from bankml.serve.handshakes import Handshakes
+
 MOST = 4096  # connections of one server
 DESCRIPTORS = 2**16  # asked for where the hard limit has no end; programs that walk through all of them stay quick
 
@@ -47,6 +49,11 @@ def at_once() -> int:
     return max(1, min(8, _descriptors() // 32))
 
 
+def handshakes() -> int:
+    """How many TLS handshakes may be under way, of the descriptors that `most` leaves free."""
+    return max(1, min(MOST // 4, _descriptors() // 16))
+
+
 class Room:
     """Room for `most` connections. Belongs to one event loop.
 
@@ -55,6 +62,7 @@ class Room:
 
     def __init__(self, most: int) -> None:
         self.most = most
+        self.handshakes = Handshakes(handshakes())
         self._strangers: dict[Silent, None] = {}  # dictionaries keep the order of coming
         self._guests: dict[Silent, None] = {}
 

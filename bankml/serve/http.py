@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from bankml.errors import InputError
 from bankml.serve import connections, tracebacks
 from bankml.serve.connection import HEAD, IDLE, Connection
+from bankml.serve.handshakes import Door
 from bankml.serve.listener import BACKLOG
 
 GRACE = 10  # seconds that requests in flight get at the end
@@ -49,7 +50,11 @@ class Http(uvicorn.Server):
         await self.lifespan.startup()
         room = connections.Room(self._most)
         self.servers = [
-            await _serve(lambda: Connection(self.config, self.server_state, {}, room), listener, self._tls)
+            await _serve(
+                lambda: Connection(self.config, self.server_state, {}, room),
+                Door(listener, room.handshakes) if self._tls else listener,
+                self._tls,
+            )
             for listener in sockets or []
         ]
         self.started = True

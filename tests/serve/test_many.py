@@ -3,6 +3,7 @@
 import contextlib
 import resource
 import socket
+import ssl
 import time
 
 import pytest
@@ -170,3 +171,23 @@ def test_the_process_may_open_more_after_the_start(tiny):
     with watched(tiny, patch=soft) as server:
         now, _ = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)
         assert now == min(hard, connections.DESCRIPTORS) or hard == resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize("silent", [300, 3000])
+def test_who_never_shakes_hands_keeps_nobody_out(tiny, pair, sockets, silent):
+    """Of 128 descriptors; a handshake has ten seconds, which is longer than this takes."""
+    trust = ssl.create_default_context(cafile=pair.authority)
+    options = ("--tls-cert", pair.certificate, "--tls-key", pair.key)
+    with watched(tiny, *options, patch=few(128)) as server:
+        right = vector(server, verify=trust)
+        clients = connect(sockets, server, silent)
+        started = time.monotonic()
+        for _ in range(3):
+            assert vector(server, verify=trust) == right
+        assert time.monotonic() - started < 8
+        assert server.descriptors() < 128
+        for client in clients:
+            client.close()
+        assert vector(server, verify=trust) == right
+        assert server.end() == 0
+        assert server.logged().count("\n") == 1
