@@ -52,6 +52,10 @@ class FullError(RefusedError):
         self.__cause__ = BusyError(BUSY)  # what it is counted as
 
 
+class BrokenOffError(Exception):
+    """Ollama broke off in the middle of an answer of a known length; what the client gets breaks off too."""
+
+
 def not_found(name: str) -> RefusedError:
     """Ollama's sentence for a model that is not on this machine."""
     return RefusedError(404, f"model '{name}' not found")

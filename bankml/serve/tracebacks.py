@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from bankml.serve.upstream import BrokenOffError
+from bankml.serve.errors import BrokenOffError
 
 _ARGUMENTS = re.compile(r"\(.*\)", re.DOTALL)
 AGAIN = 60.0  # seconds

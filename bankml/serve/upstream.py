@@ -12,6 +12,7 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 from bankml.ollama_address import is_loopback
+from bankml.serve.errors import BrokenOffError
 from bankml.serve.limits import Limits
 from bankml.serve.patience import Patient
 
@@ -33,10 +34,6 @@ class UnreachableError(Exception):
 
 class BrokenError(Exception):
     """Ollama took the request and did not answer it; nothing was sent to the client."""
-
-
-class BrokenOffError(Exception):
-    """Ollama broke off in the middle of an answer of a known length; what the client gets breaks off too."""
 
 
 class Upstream:
