@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 def choose(name: str | None) -> "Choice":
     """The model of this name, or the default one; pulled when it is a built-in that is missing."""
-    from bankml.models import resolve
+    from bankml import models
 
-    choice = resolve(name)
-    note(f"model {choice.name}: {choice.reason}")
-    return choice
+    choice = models.choose(name)
+    if choice.present or choice.preset:  # told before it is pulled, which may take minutes
+        note(f"model {choice.name}: {choice.reason}")
+    return models.resolve(name)
 
 
 def load(name: str | None) -> "Encoder":
