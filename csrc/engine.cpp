@@ -68,6 +68,12 @@ class Patience {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kCancelCheck;
 };
 
+void check_cancelled(const EncodeOptions& options, Patience& patience) {
+  if (options.cancelled && patience.over() && options.cancelled()) {
+    throw Error(ErrorKind::cancelled, "the request was cancelled");
+  }
+}
+
 // Takes the unwanted texts out of the pass and of the list of those that are left.
 void drop(const std::vector<int>& unwanted, std::vector<int>& wanted, Pass& pass) {
   const std::set<int> gone(unwanted.begin(), unwanted.end());
@@ -271,9 +277,7 @@ Embeddings Engine::encode_all(size_t count, const EncodeOptions& options, const 
   if (impl_->settings.pooling != Pooling::none) out.vectors.reserve(count * out.dims);
   Patience patience;
   const auto check = [&] {
-    if (options.cancelled && patience.over() && options.cancelled()) {
-      throw Error(ErrorKind::cancelled, "the request was cancelled");
-    }
+    check_cancelled(options, patience);
     return std::vector<int>{};
   };
   Batch batch;
@@ -325,9 +329,7 @@ Tokenized Engine::tokenize_all(size_t count, const EncodeOptions& options, const
     const Tokens tokens = next(i);
     out.batch.add(tokens.ids);
     out.truncated.push_back(tokens.truncated);
-    if (options.cancelled && patience.over() && options.cancelled()) {
-      throw Error(ErrorKind::cancelled, "the request was cancelled");
-    }
+    check_cancelled(options, patience);
   }
   return out;
 }

@@ -39,8 +39,8 @@ def vectors_answer(
     headers = truncation_header(truncated)
     if count <= ROWS:
         return Answer({**content, field: rows(0, count)}, headers=headers)
-    pieces = (_json(rows(first, min(first + ROWS, count)))[1:-1] for first in range(0, count, ROWS))
-    return _streamed(content, field, pieces, headers)
+    parts = (_json(rows(first, min(first + ROWS, count)))[1:-1] for first in range(0, count, ROWS))
+    return _streamed(content, field, _joined(parts), headers)
 
 
 def tokens_answer(content: Mapping[str, Any], field: str, tokens: Tokens) -> Response:
@@ -52,10 +52,19 @@ def tokens_answer(content: Mapping[str, Any], field: str, tokens: Tokens) -> Res
 
 
 def _texts(texts: Sequence[NDArray[np.int32]]) -> Iterator[bytes]:
-    """The list of each text's ids; of a long text in parts that are joined by the commas between them."""
-    for text in texts:
-        parts = [_json(text[first : first + IDS])[1:-1] for first in range(0, max(len(text), 1), IDS)]
-        yield b"[" + b",".join(parts) + b"]"
+    """The lists of the texts' ids and the commas between them; of a long text a piece for every IDS of them."""
+    for number, text in enumerate(texts):
+        yield b",[" if number else b"["
+        yield from _joined(_json(text[first : first + IDS])[1:-1] for first in range(0, len(text), IDS))
+        yield b"]"
+
+
+def _joined(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The parts of a list, each but the first behind a comma."""
+    between = b""
+    for part in parts:
+        yield between + part
+        between = b","
 
 
 def truncation_header(truncated: NDArray[np.bool_]) -> dict[str, str]:
@@ -65,13 +74,13 @@ def truncation_header(truncated: NDArray[np.bool_]) -> dict[str, str]:
 
 
 def _streamed(
-    content: Mapping[str, Any], field: str, items: Iterator[bytes], headers: Mapping[str, str]
+    content: Mapping[str, Any], field: str, inside: Iterator[bytes], headers: Mapping[str, str]
 ) -> StreamingResponse:
-    return StreamingResponse(_awaited(_pieces(content, field, items)), headers=headers, media_type=Answer.media_type)
+    return StreamingResponse(_awaited(_pieces(content, field, inside)), headers=headers, media_type=Answer.media_type)
 
 
-def _pieces(content: Mapping[str, Any], field: str, items: Iterator[bytes]) -> Iterator[bytes]:
-    """The object, with `items` behind one another as the list that is its `field`."""
+def _pieces(content: Mapping[str, Any], field: str, inside: Iterator[bytes]) -> Iterator[bytes]:
+    """The object, with the list that is its `field` written as `inside` gives it."""
     opened = b"{"
     for name, value in content.items():
         yield opened + _json(name) + b":"
@@ -79,10 +88,8 @@ def _pieces(content: Mapping[str, Any], field: str, items: Iterator[bytes]) -> I
         if name != field:
             yield _json(value)
             continue
-        between = b"["
-        for item in items:
-            yield between + item
-            between = b","
+        yield b"["
+        yield from inside
         yield b"]"
     yield b"}"
 

@@ -14,9 +14,9 @@ STATIC = Path(__file__).parent / "static"
 
 
 def _page(name: str) -> Cached:
-    """The endpoint of static/`name`, with the style and script that both pages share put in."""
+    """The endpoint of static/`name`, with what both pages share put in: style, script, the question for a key."""
     text = (STATIC / name).read_text()
-    for part in ("frame.css", "frame.js"):
+    for part in ("frame.css", "frame.js", "key.html"):
         text = text.replace(f"/* {part} */", (STATIC / part).read_text())
     return Cached(text.encode(), "text/html; charset=utf-8", _headers(text))
 

@@ -143,4 +143,4 @@ class Scheduler:
             error.__traceback__ = None  # it would keep this pass, and so the encoder
         with self._changed:
             self._queue.remove(job)
-        job.settle(error)
+        job.end(error)

@@ -79,7 +79,7 @@ def test_a_page_is_sent_only_to_those_who_lack_it(application, path):
 def test_pages_are_small_and_lie_in_the_package(application):
     assert all(len(application("GET", path).content) < 40_000 for path in PAGES)
     names = {file.name for file in files("bankml.serve").joinpath("static").iterdir()}
-    assert names == {"docs.html", "frame.css", "frame.js", "ui.html"}
+    assert names == {"docs.html", "frame.css", "frame.js", "key.html", "ui.html"}
 
 
 def test_the_root_stays_ollamas_sentence(application):
