@@ -123,8 +123,8 @@ $(VENV)/.venv:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.tools: $(VENV)/.venv
-	$(PIP) install -q "scikit-build-core>=0.11" "pybind11>=2.13" "cmake>=3.21" "ninja>=1.11"
+$(VENV)/.tools: $(VENV)/.venv pyproject.toml
+	$(PIP) install -q "scikit-build-core>=0.11" "pybind11>=2.13" "cython>=3.0.11" "cmake>=3.21" "ninja>=1.11"
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES)
