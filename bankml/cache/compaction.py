@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bankml.cache import sidecar
-from bankml.cache.file import PRIVATE, Line, append, lines, reading, writing
+from bankml.cache.file import PRIVATE, Line, append, keep_owner, lines, reading, writing
 from bankml.cache.line import BadLineError, Entry, read
 from bankml.cache.table import Weights
 from bankml.errors import StoreError
@@ -83,10 +83,16 @@ def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | N
         else:
             repeated += entry.key in wanted
             wanted[entry.key] = line._replace(text=b"")
-    with replacement(path, mode=PRIVATE) as temporary:
-        after = _copy(source, sorted(wanted.values()), temporary)
+    try:
+        with replacement(path, mode=PRIVATE) as temporary:
+            after = _copy(source, sorted(wanted.values()), temporary)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be replaced ({error.strerror}) and is as it was: "
+            "its folder has to be writable and its disk needs room for a second copy"
+        ) from None
     for matrix in sidecar.all_of(path):  # they hold what was removed, and would be made anew in any case
-        matrix.unlink(missing_ok=True)
+        sidecar.remove(matrix)
     if late := os.pread(source, os.fstat(source).st_size - size, size):  # of a writer that knows of no lock
         append(path, late)
     return Compacted(len(wanted), others, repeated, unwanted, bad, size, after)
@@ -94,6 +100,7 @@ def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | N
 
 def _copy(source: int, kept: list[Line], target: Path) -> int:
     with target.open("wb") as file:
+        keep_owner(source, file.fileno())
         for line in kept:
             text = os.pread(source, line.end - line.begin, line.begin)
             file.write(text if line.whole else text + b"\n")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from bankml.cache.line import LONGEST
 from bankml.errors import StoreError
 
-BLOCK = 4 << 20  # bytes read at once
+BLOCK = 1 << 20  # bytes read at once
 PATIENCE = 60.0  # seconds; rewriting half a gigabyte takes a few
 PRIVATE = 0o600
 FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # NONBLOCK: a pipe must not keep us
@@ -28,6 +28,10 @@ SENTENCES = {
     errno.EDQUOT: "has no more room in your quota: free some; the lines before are kept",
     errno.EFBIG: "has reached the largest size that a file may have here; the lines before are kept",
 }
+
+
+class HeldError(StoreError):
+    """A file that another process did not let go of in time."""
 
 
 class Stamp(NamedTuple):
@@ -133,7 +137,7 @@ def lock(path: Path, descriptor: int, patience: float) -> None:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             if time.monotonic() >= until:
-                raise StoreError(f"{path} was held by another process for {patience:g} s: try again later") from error
+                raise HeldError(f"{path} was held by another process for {patience:g} s: try again later") from error
             time.sleep(0.002)
         except OSError as error:
             raise StoreError(
@@ -161,6 +165,13 @@ def append(path: Path, text: bytes) -> None:
         os.fsync(descriptor)
         if not state.st_size:
             sync(path.parent)
+
+
+def keep_owner(source: int, target: int) -> None:
+    """Lets root make a file for the user whose file it is made from."""
+    if os.geteuid() == 0:
+        state = os.fstat(source)
+        os.fchown(target, state.st_uid, state.st_gid)
 
 
 def sync(folder: Path) -> None:

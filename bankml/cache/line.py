@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pybase64 import b64decode, b64encode
 
 LONGEST = 1 << 20  # bytes; 65,536 dims are 349,528 characters of base64
 MOST_DIMS = 65_536
@@ -37,9 +38,10 @@ class Entry(NamedTuple):
 
 def written(key: str, model: str, digest: str, vector: NDArray[np.float32], engine: str | None) -> bytes:
     """The line with its newline: ASCII, so that no reader finds an end of line inside it."""
-    vec = binascii.b2a_base64(vector.astype("<f4").tobytes(), newline=False).decode("ascii")
-    fields = {"text_sha256": key, "model": model, "digest": digest, "dims": len(vector), "vec": vec}
-    return json.dumps(fields if engine is None else fields | {"engine": engine}).encode("ascii") + b"\n"
+    fields = {"text_sha256": key, "model": model, "digest": digest, "dims": len(vector), "vec": ""}
+    line = json.dumps(fields if engine is None else fields | {"engine": engine}).encode("ascii")
+    vec = b64encode(vector.astype("<f4", copy=False).tobytes())  # escaping 5,464 letters that need none takes 30 µs
+    return line.replace(b'"vec": ""', b'"vec": "' + vec + b'"', 1) + b"\n"
 
 
 def read(line: bytes) -> Entry:
@@ -90,7 +92,7 @@ def _whole(fields: Any) -> bool:
 
 def _vector(vec: bytes, dims: int) -> NDArray[np.float32]:
     try:
-        raw = binascii.a2b_base64(vec, strict_mode=True)
+        raw = b64decode(vec, validate=True)
     except binascii.Error as error:
         raise BadLineError("base64") from error
     if len(raw) != 4 * dims:

@@ -37,7 +37,9 @@ class Table:
                 new[key] = at
             else:
                 self._matrix.replace(row, vectors[at])
-        self._matrix.add(list(new), vectors[list(new.values())])
+        if not new:
+            return
+        self._matrix.add(list(new), vectors if len(new) == len(keys) else vectors[list(new.values())])
         begin = len(self._known) + len(self.fresh)
         self.fresh.update(zip(new, range(begin, begin + len(new)), strict=True))
 

@@ -2,14 +2,14 @@
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bankml.cache import sidecar
-from bankml.cache.file import Stamp, reading
+from bankml.cache.file import HeldError, Stamp, reading
 from bankml.cache.matrix import Covered, Floats, InMemory
 from bankml.cache.table import Table, Weights, goes_on, read_on
 
@@ -46,6 +46,9 @@ class Vectors:
     def __contains__(self, key: object) -> bool:
         return key in self._rows
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._rows))
+
     def row(self, key: str) -> int | None:
         """The row of a text's vector."""
         return self._rows.get(key)
@@ -63,8 +66,13 @@ class Vectors:
             if source is None:
                 self._take(self.matrix[:0], {}, 0)
                 self._file = self._memory = None
-            elif not (self._may_map and self._follow_file(source)):
-                self._follow_in_memory(source)
+                sidecar.remove(self._side)
+            else:
+                try:
+                    if not (self._may_map and self._follow_file(source)):
+                        self._follow_in_memory(source)
+                except HeldError:
+                    return False
             self._stamp = now
             return True
 
