@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bankml import Encoder, memory
+from bankml.cache import Cache, key
 from bankml.errors import InputError
 from bankml.models.presets import ALL_MINILM_L6_V2
 
@@ -64,3 +65,27 @@ def test_a_setting_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_is_no_text() -> None:
     with pytest.raises(InputError):
         memory.query_vector(5)
+
+
+def test_two_rankings_are_fused() -> None:
+    """The worked values of the design: first in one list, in both, ranks 1 and 24."""
+    assert memory.fuse([7], []) == [(7, pytest.approx(0.016393, abs=1e-6))]
+    assert memory.fuse([7], [7]) == [(7, pytest.approx(0.032787, abs=1e-6))]
+    last = dict(memory.fuse([7], [*range(100, 123), 7]))
+    assert last[7] == pytest.approx(0.028298, abs=1e-6)
+    assert [item for item, _ in memory.fuse([1, 2], [2, 1])] == [1, 2]
+
+
+@pytest.mark.usefixtures("stocked_home")
+def test_what_is_cached_is_of_the_current_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history, text = tmp_path / "a.history", "question\nanswer"
+    assert memory.cached(history) == {}
+    vector = memory.embed([text])
+    cache = Cache(f"{history}.emb")
+    cache.append("all-minilm-l6-v2", memory.status()["digest"], [key(text)], vector)
+    cache.append("other", "f" * 64, [key("other")], np.eye(1, 384, dtype=np.float32))
+    found = memory.cached(str(history))
+    assert list(found) == [key(text)]
+    assert np.array_equal(found[key(text)], vector[0])
+    monkeypatch.setenv("BANKML_EMBED_MODEL", "nothing-of-this-name")
+    assert memory.cached(history) == {}
