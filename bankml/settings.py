@@ -42,6 +42,7 @@ class Settings:
     api_key: str | None = field(repr=False)  # BANKML_API_KEY: what clients of the server must send
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
     access_log: bool  # BANKML_ACCESS_LOG, the server's
+    rage_path: str | None  # RAGE_PATH: folders, joined as in PATH, whose rage.py ranks words
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -65,6 +66,7 @@ class Settings:
             api_key=env.text("BANKML_API_KEY"),
             skip_model_download=env.get("BANKML_SKIP_MODEL_DOWNLOAD", _flag) or False,
             access_log=env.get("BANKML_ACCESS_LOG", _flag) or False,
+            rage_path=env.text("RAGE_PATH"),
         )
 
     @property
