@@ -1,5 +1,7 @@
 """The original's names, over one embedder of the process."""
 
+import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ from bankml import Encoder, memory
 from bankml.cache import Cache, key
 from bankml.errors import InputError
 from bankml.models.presets import ALL_MINILM_L6_V2
+from oracle import seeded
 
 FACTS = {"ready", "why", "loaded", "model", "digest", "bytes", "licence", "open", "dims", "provider", "notes"}
 
@@ -89,3 +92,55 @@ def test_what_is_cached_is_of_the_current_model(tmp_path: Path, monkeypatch: pyt
     assert np.array_equal(found[key(text)], vector[0])
     monkeypatch.setenv("BANKML_EMBED_MODEL", "nothing-of-this-name")
     assert memory.cached(history) == {}
+
+
+RECORDS = [{"user": "how fast is it", "assistant": "2.4 s per token"}, {"user": "what is the sky", "assistant": "blue"}]
+
+
+@pytest.mark.usefixtures("stocked_home")
+def test_a_history_is_indexed_once(tmp_path: Path) -> None:
+    history, told = tmp_path / "a.history", []
+    history.write_text("".join(json.dumps(record) + "\n" for record in RECORDS) + "{torn")
+    found = memory.index(history, progress=lambda *numbers: told.append(numbers))
+    assert found == {"embedded": 2, "cached": 0, "total": 2, "skipped_lines": 1}
+    assert told[-1] == (2, 2)
+    assert memory.index(str(history)) == {"embedded": 0, "cached": 2, "total": 2, "skipped_lines": 1}
+    more = {"user": "new", "assistant": ""}
+    assert memory.index(history, [*RECORDS, more], 1) | {"skipped_lines": 0} == {
+        "embedded": 1,
+        "cached": 2,
+        "total": 3,
+        "skipped_lines": 0,
+    }
+    assert set(memory.cached(history)) == {key(f"{one['user']}\n{one['assistant']}") for one in [*RECORDS, more]}
+
+
+@pytest.mark.usefixtures("stocked_home")
+def test_a_history_is_indexed_in_the_background(tmp_path: Path) -> None:
+    under_way = memory.index_async(tmp_path / "a.history", iter(RECORDS))
+    under_way.wait(60)
+    assert (under_way.running, under_way.error, under_way.done, under_way.total) == (False, "", 2, 2)
+    assert len(memory.cached(tmp_path / "a.history")) == 2
+
+
+def test_a_second_background_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+    monkeypatch.setattr("bankml.history.indexing.index", lambda *args, **more: go.wait(30))
+    first = memory.index_async(tmp_path / "a.history", RECORDS)
+    assert memory.index_async(str(tmp_path / "a.history"), RECORDS) is first
+    go.set()
+    first.wait(30)
+    assert memory.index_async(tmp_path / "a.history", RECORDS) is not first
+
+
+def test_indexing_without_a_model_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(memory.Unavailable, match="bankml pull"):
+        memory.index(tmp_path / "a.history", RECORDS)
+    under_way = memory.index_async(tmp_path / "a.history", RECORDS)
+    under_way.wait(30)
+    assert "bankml pull" in under_way.error
+    monkeypatch.setenv("BANKML_EMBED_MODEL", str(seeded.tiny(tmp_path / "tiny.gguf")))
+    with pytest.raises(memory.Unavailable, match="--allow-licence 'unknown'"):
+        memory.index(tmp_path / "a.history", RECORDS)
+    assert not list(tmp_path.glob("*.emb"))
+    assert memory.index(tmp_path / "a.history", RECORDS, allow_licence="unknown")["embedded"] == 2
