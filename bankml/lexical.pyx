@@ -18,7 +18,9 @@ __all__ = ["Index", "spans", "tokens"]
 
 K1_MOST = 1000.0  # beyond it a score is tf times idf to three digits
 cdef double SURELY = 1 - 1e-9  # scores are compared with bounds: more than what sums of a million terms round
-cdef int64_t STEPS = 16  # of a search in postings, for which so many could have been read
+cdef int64_t STEPS = 32  # a search in postings takes as long as so many of them
+# Where loops below could have a branch they multiply by 0 or 1: half of such branches would be guessed wrong, which
+# takes as long as three more postings.
 
 cdef struct Posting:
     int32_t text
@@ -156,13 +158,15 @@ cdef class Index:
         self._weigh(numbers, terms)
         while at < terms.size() and terms[at].rest >= least:
             found = self._score(terms[at], found)
-            least = self._least(found, most)
             at += 1
+            if at < terms.size() and terms[at].rest < terms[0].rest / 2:  # before that it cannot be surpassed
+                least = self._least(found, most)
         while at < terms.size():
             found = self._keep(found, least - terms[at].rest)
             self._raise(terms[at], found)
-            least = self._least(found, most)
             at += 1
+            if at < terms.size():
+                least = self._least(found, most)
         self._best(found, most, reversed)
         self._keep(found, INFINITY)
         return 0
@@ -203,7 +207,7 @@ cdef class Index:
         while each != end:
             score = &self._scores[each.text]
             self._found[found] = each.text
-            found += score[0] == 0  # no branch: it could not be predicted
+            found += score[0] == 0
             score[0] += self._share(term, each[0])
             each += 1
         return found
@@ -211,6 +215,7 @@ cdef class Index:
     cdef void _raise(self, Term& term, int64_t found) noexcept nogil:
         """Adds the term to the scores of the texts found that have it."""
         cdef int64_t at
+        cdef double* score
         cdef Posting* each = term.postings.data()
         cdef Posting* end = each + term.postings.size()
         if found * STEPS < end - each:
@@ -220,50 +225,44 @@ cdef class Index:
                     self._scores[each.text] += self._share(term, each[0])
             return
         while each != end:
-            if self._scores[each.text] != 0:
-                self._scores[each.text] += self._share(term, each[0])
+            score = &self._scores[each.text]
+            score[0] += self._share(term, each[0]) * (score[0] != 0)
             each += 1
 
     cdef double _least(self, int64_t found, int64_t most) except -1 nogil:
         """What a text's score must be for it to be among the best of those found; 0 when they are not so many."""
-        cdef priority_queue[double] heap  # of the best scores' negatives
-        cdef double score
-        cdef int64_t at
-        if found < most or not most:
-            return 0
-        for at in range(found):
-            score = -self._scores[self._found[at]]
-            if at < most:
-                heap.push(score)
-            elif score < heap.top():
-                heap.pop()
-                heap.push(score)
-        return -heap.top() * SURELY
+        cdef vector[Found] reversed
+        self._best(found, most, reversed)
+        return -reversed[0].first * SURELY if most and <int64_t>reversed.size() == most else 0
 
     cdef int64_t _keep(self, int64_t found, double least) noexcept nogil:
         """Forgets the texts found with lower scores → how many are left."""
         cdef int64_t at, kept = 0
-        cdef int32_t text
+        cdef bint good
+        cdef double* score
         for at in range(found):
-            text = self._found[at]
-            if self._scores[text] >= least:
-                self._found[kept] = text
-                kept += 1
-            else:
-                self._scores[text] = 0
+            score = &self._scores[self._found[at]]
+            good = score[0] >= least
+            self._found[kept] = self._found[at]
+            kept += good
+            score[0] *= good
         return kept
 
     cdef int _best(self, int64_t found, int64_t most, vector[Found]& reversed) except -1 nogil:
+        """The best of the texts found, from the last to the first."""
         cdef priority_queue[Found] heap
         cdef Found here
+        cdef double score, worst = 0
         cdef int64_t at
-        for at in range(found):
-            here = Found(-self._scores[self._found[at]], self._found[at])
-            if <int64_t>heap.size() < most:
-                heap.push(here)
-            elif most and here < heap.top():
+        for at in range(found if most else 0):
+            score = self._scores[self._found[at]]
+            if score < worst:
+                continue
+            here = Found(-score, self._found[at])
+            heap.push(here)
+            if <int64_t>heap.size() > most:
                 heap.pop()
-                heap.push(here)
+                worst = -heap.top().first
         while not heap.empty():
             reversed.push_back(heap.top())
             heap.pop()
