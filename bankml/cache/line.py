@@ -54,6 +54,12 @@ def read(line: bytes) -> Entry:
     return _plain(line) or _any_json(line)
 
 
+def is_unit(vector: NDArray[np.float32]) -> bool:
+    """Whether its length is 1, as near as a vector that was rounded to float16 comes to it; NaN is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return abs(float(np.dot(vector, vector)) - 1) <= NEARLY_ONE
+
+
 def _plain(line: bytes) -> Entry | None:
     """A line in our own layout without parsing it as JSON: half the time of a file. None: look closer."""
     if not (head := HEAD.match(line)):
@@ -98,9 +104,7 @@ def _vector(vec: bytes, dims: int) -> NDArray[np.float32]:
     if len(raw) != 4 * dims:
         raise BadLineError("dims")
     vector = np.frombuffer(raw, "<f4").astype(np.float32, copy=False)
-    if abs(float(np.dot(vector, vector)) - 1) <= NEARLY_ONE:
-        return vector
-    return _divided(vector)
+    return vector if is_unit(vector) else _divided(vector)
 
 
 def _divided(vector: NDArray[np.float32]) -> NDArray[np.float32]:
