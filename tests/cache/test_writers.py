@@ -56,14 +56,14 @@ def test_four_processes_at_once(cache):
 
 def test_compacting_while_others_append(cache):
     append(cache, *map(str, range(50)))
-    writers = [started("append", cache.path, name, 200) for name in "ab"]
+    writers = [started("append", cache.path, name, 60) for name in "ab"]
     times = 0
     while any(writer.poll() is None for writer in writers):
         assert cache.compact(DIGEST, DIMS).bad == 0
         times += 1
-        time.sleep(0.01)
+        time.sleep(0.03)
     assert times > 5
-    assert assert_there(cache, [f"{name} {number}" for name in "ab" for number in range(200)]).skipped == 0
+    assert assert_there(cache, [f"{name} {number}" for name in "ab" for number in range(60)]).skipped == 0
 
 
 def test_processes_that_are_killed(cache):

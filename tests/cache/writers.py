@@ -1,7 +1,7 @@
-"""`python -m tests.cache.writers append PATH NAME N` and `… killed PATH ROUNDS`: processes that append, and are killed.
+"""`python -m tests.cache.writers append PATH NAME N`, `… killed PATH ROUNDS`, `… opened PATH ROUNDS`: other processes.
 
 `append` adds N lines, one at a time. `killed` lets a child append in a loop and kills it at a random moment, again and
-again, and prints the number of each line that a child had said was written.
+again, and prints the number of each line that a child had said was written; `opened` kills children that make matrices.
 """
 
 import os
@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bankml.cache import Cache, key
+from bankml.cache import Cache, key, vectors
 
+vectors.SMALL = 0  # even a few lines have their matrix in a file
 DIGEST, DIMS = "d" * 64, 384
 
 
@@ -35,6 +36,27 @@ def _loop(cache, begin, told):
         os.write(told, b"%d\n" % number)
 
 
+def _open(cache):
+    """Makes the matrix, adds to it, makes it anew, …"""
+    name = cache.path.name
+    while True:
+        for number in range(100):
+            cache.vectors(DIGEST, 5)
+            values = np.eye(5, dtype=np.float32)[number % 5]
+            cache.append("m", DIGEST, [key(f"{number % 30}")], values[None])
+            if not number % 5:
+                for path in cache.path.parent.glob(f"{name}.*.matrix"):
+                    path.unlink()
+
+
+def _opened(cache):
+    if not (child := os.fork()):
+        _open(cache)
+    time.sleep(random.uniform(0.005, 0.06))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
 def _killed(cache, begin):
     reading, told = os.pipe()
     if not (child := os.fork()):
@@ -50,11 +72,18 @@ def _killed(cache, begin):
 
 
 def main(what, path, *more):
-    """One of the two."""
+    """One of the three."""
     cache = Cache(Path(path))
     if what == "append":
+        found = cache.vectors(DIGEST, DIMS)
         for number in range(int(more[1])):
-            append(cache, f"{more[0]} {number}")
+            append(cache, name := f"{more[0]} {number}")
+            while found.row(key(name)) is None:
+                found.follow()
+            assert np.array_equal(found.matrix[found.row(key(name))], vector(name))
+    elif what == "opened":
+        for _ in range(int(more[0])):
+            _opened(cache)
     else:
         for number in range(int(more[0])):
             print(*_killed(cache, 100_000 * number), sep="\n")
