@@ -13,9 +13,8 @@ from bankml.cache.file import HeldError, Stamp, reading
 from bankml.cache.matrix import Covered, Floats, InMemory
 from bankml.cache.table import Table, Weights, goes_on, read_on
 
-SMALL = (
-    4 << 20
-)  # bytes of an .emb that are decoded in 10 ms: 700 lines of 1,024 dims need no file and no waiting for disks
+# Bytes of an .emb: 700 lines of 1,024 dims are decoded in 10 ms; they need no file, nor wait for a disk.
+SMALL = 4 << 20
 
 
 class Vectors:
@@ -100,6 +99,7 @@ class Vectors:
             (matrix, covered), known = self._memory, self._rows
         else:
             matrix, covered, known = InMemory(self._weights.dims), None, {}
+        self._memory = None  # should the file fail in the middle, rows without a name are in the matrix
         table = Table(matrix, known)
         reached, torn = read_on(source, covered, self._weights, table)
         self._memory = matrix, reached

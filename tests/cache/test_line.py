@@ -95,6 +95,7 @@ BAD = {
     "dims zero": (with_vec([], 0), "fields"),
     "dims beyond": (with_vec([1.0], 65_537), "fields"),
     "other dims": (GOOD.replace(b": 4,", b": 5,"), "dims"),
+    "fewer dims": (GOOD.replace(b": 4,", b": 3,"), "dims"),
     "a vector that is a list": (with_vec([1.0], vec=[1.0]), "fields"),
     "an empty vector": (with_vec([1.0], vec=""), "dims"),
     "base64 cut short": (with_vec(UNIT, vec=base64.b64encode(UNIT.tobytes()).decode()[:-3]), "base64"),

@@ -1,5 +1,6 @@
 """Vectors follow an .emb whatever happens to it and to the matrix beside it, mapped and in memory."""
 
+import errno
 import os
 import resource
 import shutil
@@ -426,3 +427,27 @@ def test_a_file_of_somebody_else_is_read():
         refused = f"{cache.path} is not yours to open: change its owner or its mode"
         assert done.stdout.splitlines() == ["2 False", refused, refused]
         assert list(cache.path.parent.iterdir()) == [cache.path]
+
+
+@pytest.mark.parametrize("small", [0, 1 << 30])
+def test_a_disk_that_fails_in_the_middle(cache, monkeypatch, small):
+    monkeypatch.setattr(vectors, "SMALL", small)
+    monkeypatch.setattr(table, "BATCH", 2)
+    append(cache, "a")
+    found = cache.vectors(DIGEST, DIMS)
+    append(cache, *"bcdefg")
+    lines = table.lines
+
+    def failing(*where):
+        for number, each in enumerate(lines(*where)):
+            if number == 5:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            yield each
+
+    monkeypatch.setattr(table, "lines", failing)
+    with pytest.raises(StoreError, match="cannot be used: Input/output error"):
+        found.follow()
+    assert content(found).keys() == {key("a")}
+    monkeypatch.setattr(table, "lines", lines)
+    assert found.follow()
+    assert_true(cache, found)
