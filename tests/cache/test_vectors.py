@@ -451,3 +451,25 @@ def test_a_disk_that_fails_in_the_middle(cache, monkeypatch, small):
     monkeypatch.setattr(table, "lines", lines)
     assert found.follow()
     assert_true(cache, found)
+
+
+@pytest.mark.parametrize("letter", b"09")
+def test_a_head_with_one_wrong_byte(letter):
+    with tempfile.TemporaryDirectory(dir=QUICK) as folder:
+        append(cache := Cache(Path(folder) / "x.emb"), *map(str, range(60)))
+        found, made = cache.vectors(DIGEST, DIMS), side(cache).read_bytes()
+        for at in range(200):
+            damaged(at, bytes([letter]))(cache)
+            assert_true(cache, found := cache.vectors(DIGEST, DIMS))
+            assert found.mapped
+        assert len(side(cache).read_bytes()) == len(made)
+
+
+@pytest.mark.parametrize("at", [0, 63, 64, 64 * 59 + 63])
+def test_keys_with_one_wrong_digit(cache, at):
+    append(cache, *map(str, range(60)))
+    cache.vectors(DIGEST, DIMS)
+    before = side(cache).read_bytes()
+    damaged(4096 + at, b"x")(cache)
+    assert_true(cache, cache.vectors(DIGEST, DIMS))
+    assert side(cache).read_bytes()[4096:] == before[4096:]
