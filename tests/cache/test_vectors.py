@@ -473,3 +473,25 @@ def test_keys_with_one_wrong_digit(cache, at):
     damaged(4096 + at, b"x")(cache)
     assert_true(cache, cache.vectors(DIGEST, DIMS))
     assert side(cache).read_bytes()[4096:] == before[4096:]
+
+
+def test_weights_whose_digests_begin_alike(cache):
+    alike = DIGEST[:16] + "e" * 48
+    append(cache, "a")
+    cache.append("m", alike, [key("a"), key("b")], np.stack([vector("a", 1), vector("b", 1)]))
+    for _ in range(2):
+        assert_true(cache, cache.vectors(DIGEST, DIMS))
+        other = cache.vectors(alike, DIMS)
+        assert np.array_equal(other.matrix[other.row(key("a"))], vector("a", 1))
+        assert len(other) == 2
+
+
+def test_in_memory_rows_stay_as_room_is_made(cache, monkeypatch):
+    monkeypatch.setattr(vectors, "SMALL", 1 << 30)
+    append(cache, "a")
+    found = cache.vectors(DIGEST, DIMS)
+    for n in (50, 30, 100, 1500):
+        append(cache, *(f"{n} {number}" for number in range(n)))
+        found.follow()
+        assert_true(cache, found)
+    assert not found.mapped
