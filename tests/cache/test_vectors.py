@@ -495,3 +495,38 @@ def test_in_memory_rows_stay_as_room_is_made(cache, monkeypatch):
         found.follow()
         assert_true(cache, found)
     assert not found.mapped
+
+
+def edited(path):
+    """The same but for one vector in the middle."""
+    text = path.read_bytes()
+    return text.replace(line("30").encode(), line("30", 1).encode())
+
+
+def another(path, state):
+    """Another file that looks like it from outside."""
+    path.with_suffix(".new").write_bytes(edited(path))
+    os.utime(path.with_suffix(".new"), ns=(state.st_mtime_ns,) * 2)
+    os.replace(path.with_suffix(".new"), path)
+
+
+def in_place(path, state):
+    """The same file, written to at another time."""
+    path.write_bytes(edited(path))
+    os.utime(path, ns=(state.st_mtime_ns + 1,) * 2)
+
+
+def without_its_torn_end(path, state):
+    """The same file, shorter."""
+    path.write_bytes(edited(path)[:-1])
+
+
+@pytest.mark.parametrize("change", [another, in_place, without_its_torn_end])
+def test_an_edit_that_neither_end_shows(cache, change):
+    append(cache, *map(str, range(60)))
+    original.write(cache.path, "torn")
+    found, before = cache.vectors(DIGEST, DIMS), cache.path.stat()
+    change(cache.path, before)
+    assert found.follow()
+    assert np.array_equal(found.matrix[found.row(key("30"))], vector("30", 1))
+    assert_true(cache, cache.vectors(DIGEST, DIMS))
