@@ -530,3 +530,20 @@ def test_an_edit_that_neither_end_shows(cache, change):
     assert found.follow()
     assert np.array_equal(found.matrix[found.row(key("30"))], vector("30", 1))
     assert_true(cache, cache.vectors(DIGEST, DIMS))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 30])
+def test_a_line_that_is_read_while_it_is_written(cache, monkeypatch, small):
+    monkeypatch.setattr(vectors, "SMALL", small)
+    append(cache, "a")
+    found, text = cache.vectors(DIGEST, DIMS), line("b")
+    original.write(cache.path, text[:50])
+    assert found.follow()
+    assert (len(found), found.skipped) == (1, 1)
+    original.write(cache.path, text[50:-1])
+    assert found.follow()
+    assert (len(found), found.skipped) == (2, 0)
+    original.write(cache.path, "\n" + line("c"))
+    assert found.follow()
+    assert (len(found), found.skipped) == (3, 0)
+    assert_true(cache, found)
