@@ -4,7 +4,7 @@ Cautious: a text that carries extra conditions, or is not recognised as a whole,
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -83,6 +83,21 @@ def classify_all(texts: Iterable[str]) -> Licence:
     if not found or UNKNOWN in found:
         return UNKNOWN
     return Licence(" AND ".join(licence.id for licence in found), all(licence.open for licence in found))
+
+
+def refused(model: str, licence: Licence, allowed: Collection[str] = ()) -> str | None:
+    """Why texts are not to be stored or published under this model's licence; None where it is open or `allowed`.
+
+    `allowed`: names of licences as they are told, `unknown` too, in any case.
+    """
+    names = {allowed} if isinstance(allowed, str) else set(allowed)
+    if licence.open or licence.id.casefold() in {name.strip().casefold() for name in names}:
+        return None
+    stated = "no licence that is known" if licence == UNKNOWN else f"the licence {licence.id}, which is not known"
+    return (
+        f"{model} has {stated} to be open: to index or publish with it all the same, allow it by name "
+        f"(--allow-licence '{licence.id}', in Python allow_licence={licence.id!r})"
+    )
 
 
 def _identifier(words: str) -> str:
