@@ -42,6 +42,7 @@ class Settings:
     api_key: str | None = field(repr=False)  # BANKML_API_KEY: what clients of the server must send
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
     access_log: bool  # BANKML_ACCESS_LOG, the server's
+    pg_dsn: str | None = field(repr=False)  # BANKML_PG_DSN: where histories are published; it may hold a password
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -65,6 +66,7 @@ class Settings:
             api_key=env.text("BANKML_API_KEY"),
             skip_model_download=env.get("BANKML_SKIP_MODEL_DOWNLOAD", _flag) or False,
             access_log=env.get("BANKML_ACCESS_LOG", _flag) or False,
+            pg_dsn=env.text("BANKML_PG_DSN"),
         )
 
     @property

@@ -1,0 +1,38 @@
+"""What publishing asks of the embedding model and its cache."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.errors import InputError
+from bankml.models.licence import Licence
+
+
+class Vectors(Protocol):
+    """The vectors of a history's exchanges by one model."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def digest(self) -> str:
+        """Of the model's file: sha256, hexadecimal."""
+
+    @property
+    def dims(self) -> int: ...
+    @property
+    def licence(self) -> Licence: ...
+
+    def of(self, record: Mapping[str, Any]) -> NDArray[np.float32] | None:
+        """The exchange's (dims,) of unit length; None where it has none yet."""
+
+
+def admitted(vectors: Vectors, allowed: str | None) -> None:
+    """Raises InputError for vectors of a model whose licence is not known to be open, and not `allowed` by name."""
+    licence = vectors.licence
+    if not licence.open and licence.id != allowed:
+        raise InputError(
+            f"the licence of {vectors.model} is {licence.id}, which is not known to be open: "
+            f"publish with another model, or with --allow-licence {licence.id} if you may"
+        )
