@@ -55,10 +55,10 @@ def publish(
 
 
 def status(dsn: str | None = None, settings: "Settings | None" = None) -> dict[str, Any]:
-    """What the database has: see `bankml.publish.status.status`."""
+    """What the database has: see `bankml.publish.contents.contents`."""
     from bankml.publish import driver
 
     driver.required()
-    from bankml.publish import status as module
+    from bankml.publish.contents import contents
 
-    return module.status(dsn, settings)
+    return contents(dsn, settings)

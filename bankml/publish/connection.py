@@ -31,7 +31,7 @@ def connect(dsn: str | None = None, settings: Settings | None = None, read_only:
         connection = psycopg.connect(autocommit=True, **given)  # type: ignore[arg-type]
         connected = True
         with connection:
-            connection.read_only = read_only
+            connection.read_only = read_only or None  # None: what the server or the DSN says
             yield connection
     except psycopg.Error as error:
         raise refusal(error, where, connected) from None

@@ -45,8 +45,8 @@ def postgres() -> Iterator[Postgres]:
 
 @pytest.fixture
 def dsn(postgres: Postgres) -> str:
-    """Of a new database with pgvector."""
-    return postgres.database()
+    """Of a place of the test's own in a database with pgvector."""
+    return postgres.schema()
 
 
 @pytest.fixture

@@ -144,14 +144,14 @@ def test_a_line_that_turns_bad_while_it_is_sent(dsn, history, seeded):
 def test_a_publisher_that_is_killed_leaves_the_old_lines(dsn, history, seeded, tmp_path):
     publish(history(*THREE), "ada", include_private=True, dsn=dsn, vectors=seeded())
     before = state(dsn)
-    path = history(*(THREE * 1000), name="long.history")
+    path = history(*(THREE * 500), name="long.history")
     code = f"""
 import time
 from bankml.publish import publish
 from tests.publish.conftest import Seeded
 class Slow(Seeded):
     def of(self, record):
-        if self.asked == {len(THREE) * 1000 + 2500}:
+        if self.asked == {len(THREE) * 500 + 1000}:
             print("in the middle", flush=True)
             time.sleep(60)
         return super().of(record)
@@ -164,7 +164,7 @@ publish({str(path)!r}, "ada", include_private=True, dsn={dsn!r}, vectors=Slow(),
         assert rows(dsn, working) == [(1,)]
         os.kill(child.pid, signal.SIGKILL)
     assert state(dsn) == before
-    assert publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded()).exchanges == 3000
+    assert publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded()).exchanges == 1500
     assert rows(dsn, working) == [(0,)]
 
 
@@ -174,7 +174,7 @@ def test_two_publishers_at_once_come_one_after_the_other(dsn, history, seeded):
 
     def work(path, slug):
         try:
-            for _ in range(3):
+            for _ in range(2):
                 publish(path, slug, include_private=True, dsn=dsn, vectors=seeded())
         except Exception as error:
             failures.append(error)
@@ -235,7 +235,7 @@ def test_a_licence_that_is_not_known_to_be_open(dsn, history, seeded):
         publish(path, "ada", include_private=True, dsn=dsn, vectors=vectors)
     with pytest.raises(InputError, match="--allow-licence unknown"):
         publish(path, "ada", include_private=True, dsn=dsn, vectors=vectors, allow_licence="MIT")
-    assert not rows(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'bankml%%'")
+    assert rows(dsn, "SELECT to_regclass('bankml_agents'), to_regclass('bankml_exchanges')") == [(None, None)]
     assert publish(path, "ada", dsn=dsn, vectors=vectors).exchanges == 0
     assert publish(path, "ada", include_private=True, dsn=dsn, vectors=vectors, allow_licence="unknown").embedded == 3
 
@@ -249,7 +249,7 @@ def test_a_dry_run_tells_and_changes_nothing(dsn, history, seeded):
         "add the column embedding vector(8)",
         "write 3 lines of ada",
     ]
-    assert not rows(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'bankml%%'")
+    assert rows(dsn, "SELECT to_regclass('bankml_agents'), to_regclass('bankml_exchanges')") == [(None, None)]
     publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded())
     before = state(dsn)
     result = publish(path, "ada", dsn=dsn, vectors=seeded(), dry_run=True)
@@ -277,5 +277,5 @@ def state(dsn: str) -> list:
     return [
         rows(dsn, "SELECT * FROM bankml_agents ORDER BY 1"),
         rows(dsn, "SELECT * FROM bankml_exchanges ORDER BY 1, 2"),
-        rows(dsn, "SELECT indexname FROM pg_indexes WHERE tablename LIKE 'bankml%%' ORDER BY 1"),
+        rows(dsn, "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1"),
     ]

@@ -16,7 +16,7 @@ FROM bankml_agents LEFT JOIN (
 FIELDS = ("slug", "name", "private_included", "published_at", "model", "digest", "exchanges", "embedded")
 
 
-def status(dsn: str | None = None, settings: Settings | None = None) -> dict[str, Any]:
+def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[str, Any]:
     """Of the database: where it is, its version and extensions, the width of vectors, the index, and each agent.
 
     Raises InputError and StoreError as `publish` does. Nothing is changed.
