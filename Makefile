@@ -73,7 +73,7 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest bankml._engine --allowlist tests/stubtest_allowlist.txt
+	$(BIN)/python -m mypy.stubtest bankml._engine bankml.lexical bankml.terms --allowlist tests/stubtest_allowlist.txt
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FORMATTED)
 	$(BIN)/python tests/check_kernels.py
 	$(BIN)/python tests/check_instructions.py
@@ -127,7 +127,7 @@ $(VENV)/.tools: $(VENV)/.venv pyproject.toml
 	$(PIP) install -q "scikit-build-core>=0.11" "pybind11>=2.13" "cython>=3.0.11" "cmake>=3.21" "ninja>=1.11"
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES)
+$(VENV)/.built: $(VENV)/.tools pyproject.toml CMakeLists.txt $(CXX_SOURCES) $(wildcard bankml/*.pyx)
 	PATH="$(abspath $(BIN)):$$PATH" $(PIP) install -q --no-build-isolation -e .
 	@touch $@
 

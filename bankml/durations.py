@@ -52,6 +52,14 @@ def keep_alive(value: Any) -> int | None:
     return int(seconds * 10**9) if 0 <= seconds < FOREVER / 10**9 else FOREVER
 
 
+def spelled(nanoseconds: int) -> str:
+    """As a Go duration that `keep_alive` reads back."""
+    if nanoseconds >= FOREVER:
+        return "-1s"
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return f"{nanoseconds}ns" if rest else f"{seconds}s"
+
+
 def _nanoseconds(whole: str, fraction: str, unit: str, text: str) -> int:
     if not whole and not fraction:
         raise ValueError(f"time: invalid duration {_quoted(text)}")

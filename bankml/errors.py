@@ -52,3 +52,11 @@ class StoreError(Error):
 
 class CancelledError(Error):
     """The caller gave up before the answer was ready."""
+
+
+class UnavailableError(Error):
+    """Texts cannot be embedded here and now; the sentence is why, and what would change it."""
+
+
+class LicenceError(UnavailableError):
+    """A model whose licence is not known to be open, where it was not allowed by name."""

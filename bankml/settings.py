@@ -16,13 +16,15 @@ TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off"})
 MAX_THREADS = 1024
 KEEP_ALIVE = 300 * 10**9  # Ollama's
+EMBED_KEEP_ALIVE = 60 * 10**9  # a history is searched now and then, and its machine is small
+PROVIDERS = ("native", "ollama")
 OLLAMA = "http://127.0.0.1:11434"  # where it listens by itself
 
 PREFIX = "BANKML_"
 # Every variable of bankml's own without the prefix, those included that only other programs or later versions read.
 NAMES = (
-    "ACCESS_LOG API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB HOME KEEP_ALIVE "
-    "OLLAMA PG_DSN REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
+    "ACCESS_LOG API_KEY BACKEND DISABLE_WRITE_EMBEDDING EMBED_KEEP_ALIVE EMBED_MODEL EMBED_NEED_GB EMBED_PROVIDER HOME "
+    "KEEP_ALIVE OLLAMA PG_DSN REQUIRE_BACKENDS SKIP_MODEL_DOWNLOAD THREADS"
 ).split()
 
 
@@ -42,6 +44,8 @@ class Settings:
     api_key: str | None = field(repr=False)  # BANKML_API_KEY: what clients of the server must send
     skip_model_download: bool  # BANKML_SKIP_MODEL_DOWNLOAD
     access_log: bool  # BANKML_ACCESS_LOG, the server's
+    embed_keep_alive: int  # BANKML_EMBED_KEEP_ALIVE: how long a history's model stays in memory after its last use
+    embed_provider: str | None  # BANKML_EMBED_PROVIDER: who embeds histories; None: the engine if it can, else Ollama
     pg_dsn: str | None = field(repr=False)  # BANKML_PG_DSN: where histories are published; it may hold a password
 
     @classmethod
@@ -53,6 +57,7 @@ class Settings:
         env = Environment(os.environ if environ is None else environ)
         model_variable = env.first("BANKML_EMBED_MODEL", "MINDX_EMBED_MODEL")
         keep = env.get("BANKML_KEEP_ALIVE", duration)
+        embed_keep = env.get("BANKML_EMBED_KEEP_ALIVE", duration)
         return cls(
             home=env.get("BANKML_HOME", _folder) or _default_home(),
             embed_model=env.text(model_variable) if model_variable else None,
@@ -66,6 +71,8 @@ class Settings:
             api_key=env.text("BANKML_API_KEY"),
             skip_model_download=env.get("BANKML_SKIP_MODEL_DOWNLOAD", _flag) or False,
             access_log=env.get("BANKML_ACCESS_LOG", _flag) or False,
+            embed_keep_alive=EMBED_KEEP_ALIVE if embed_keep is None else embed_keep,
+            embed_provider=env.get("BANKML_EMBED_PROVIDER", _provider),
             pg_dsn=env.text("BANKML_PG_DSN"),
         )
 
@@ -156,6 +163,12 @@ def _backend(value: str) -> str:
     if value not in backends():
         raise ValueError(f"a backend of this machine (choose one of: {', '.join(backends())})")
     return value
+
+
+def _provider(value: str) -> str:
+    if value.lower() not in PROVIDERS:
+        raise ValueError(" or ".join(PROVIDERS))
+    return value.lower()
 
 
 def _gigabytes(value: str) -> int:

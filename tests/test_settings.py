@@ -18,12 +18,14 @@ def test_defaults() -> None:
     assert (settings.embed_model, settings.embed_model_variable) == (None, None)
     assert (settings.backend, settings.threads) == ("", 0)
     assert settings.keep_alive == 300 * SECOND
+    assert settings.embed_keep_alive == 60 * SECOND
+    assert settings.embed_provider is None
     assert not settings.skip_model_download
     assert (settings.ollama_models, settings.api_key) == (None, None)
 
 
 def test_what_nothing_reads_stops_nothing() -> None:
-    foreign = {"BANKML_EMBED_KEEP_ALIVE": "m"}
+    foreign = {"BANKML_DISABLE_WRITE_EMBEDDING": "m"}
     assert Settings.read(foreign | {"RAGE_PATH": "~nobody-of-this-name/x"}) == Settings.read({})
 
 
@@ -81,6 +83,7 @@ def test_paths() -> None:
 )
 def test_keep_alive_of_the_environment(value: str, expected: int) -> None:
     assert Settings.read({"BANKML_KEEP_ALIVE": value}).keep_alive == expected
+    assert Settings.read({"BANKML_EMBED_KEEP_ALIVE": value}).embed_keep_alive == expected
 
 
 @pytest.mark.parametrize(
@@ -100,6 +103,8 @@ def test_flags(value: str, expected: bool) -> None:
         ("BANKML_KEEP_ALIVE", "5 minutes", "a duration such as"),
         ("BANKML_KEEP_ALIVE", "m", "a duration such as"),
         ("BANKML_KEEP_ALIVE", "inf", "a duration such as"),
+        ("BANKML_EMBED_KEEP_ALIVE", "m", "a duration such as"),
+        ("BANKML_EMBED_PROVIDER", "openai", "native or ollama"),
         ("BANKML_SKIP_MODEL_DOWNLOAD", "maybe", "1 or 0"),
         ("BANKML_HOME", "~nobody-of-this-name/x", "whose ~"),
     ],

@@ -11,15 +11,16 @@ from pathlib import Path
 
 
 @contextmanager
-def replacement(path: Path, folder: Path | None = None) -> Iterator[Path]:
+def replacement(path: Path, folder: Path | None = None, mode: int = 0o666) -> Iterator[Path]:
     """A temporary path that becomes `path` when the block ends, and vanishes when it raises.
 
     It lies in `folder`, of the same file system; None: beside `path`. What killed processes left there goes first.
+    `mode` is narrowed by the umask.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     place = folder or path.parent
     _sweep(place, path.name)
-    temporary, descriptor = _held(place, path.name)
+    temporary, descriptor = _held(place, path.name, mode)
     try:
         yield temporary
         publish(temporary, path)
@@ -50,11 +51,11 @@ def lock(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _held(folder: Path, name: str) -> tuple[Path, int]:
+def _held(folder: Path, name: str, mode: int) -> tuple[Path, int]:
     """A new file, locked as long as the descriptor is open: a process that is killed lets go of it."""
     while True:
         temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with contextlib.suppress(OSError):  # a file system without locks, where nothing is swept either
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:  # else swept before it was locked

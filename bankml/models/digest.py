@@ -26,6 +26,12 @@ def sha256(path: str | os.PathLike[str], progress: Progress = silent) -> str:
     return _known(place, _stamp(place)) or fresh_sha256(place, progress)
 
 
+def remembered(path: str | os.PathLike[str]) -> str | None:
+    """The file's sha256 where it is known without reading the file."""
+    place = Path(path).resolve()
+    return _known(place, _stamp(place))
+
+
 def fresh_sha256(
     path: str | os.PathLike[str], progress: Progress = silent, known_as: str | os.PathLike[str] | None = None
 ) -> str:

@@ -85,6 +85,20 @@ def classify_all(texts: Iterable[str]) -> Licence:
     return Licence(" AND ".join(licence.id for licence in found), all(licence.open for licence in found))
 
 
+def refused(model: str, licence: Licence, allowed: str | None = None) -> str | None:
+    """Why texts are not to be stored or published under this model's licence; None where it is open or `allowed`.
+
+    `allowed`: the licence's name as it is told, in any case.
+    """
+    if licence.open or (allowed and allowed.strip().casefold() == licence.id.casefold()):
+        return None
+    stated = "states no licence that is known" if licence == UNKNOWN else f"has the licence {licence.id}, which is not"
+    return (
+        f"{model} {stated} to be open: indexing and publishing with it need `--allow-licence '{licence.id}'` "
+        f"(Python: allow_licence={licence.id!r})"
+    )
+
+
 def _identifier(words: str) -> str:
     words = words.removeprefix("license:").removeprefix("licence:").strip()
     return re.sub(r"(-only|-or-later|\+)$", "", words)

@@ -15,7 +15,7 @@ from bankml.errors import Error, InputError, ModelError
 from bankml.models import Choice, header
 from bankml.models.ollama_store import ENCODERS
 from bankml.need import Need
-from bankml.serve.room import Room
+from bankml.room import Room
 
 Identity = tuple[int, int, int, int]  # device, inode, size, time of change
 

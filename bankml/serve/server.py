@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bankml.models import Choice
+from bankml.room import Room
 from bankml.serve import allocator
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.access_log import access_log
@@ -20,7 +21,6 @@ from bankml.serve.limits import Limits
 from bankml.serve.lines import Lines
 from bankml.serve.listener import is_loopback
 from bankml.serve.names import Names
-from bankml.serve.room import Room
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from bankml.settings import Settings

@@ -11,13 +11,13 @@ import pytest
 import trustme
 
 from bankml import models
+from bankml.room import Room
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.ledger import Ledger
 from bankml.serve.limits import Limits
 from bankml.serve.names import Names
-from bankml.serve.room import Room
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from oracle import seeded

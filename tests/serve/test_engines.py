@@ -14,8 +14,8 @@ from bankml.durations import FOREVER
 from bankml.errors import InputError, ModelError, ShortError
 from bankml.models import Choice, choose
 from bankml.need import Need
+from bankml.room import Room
 from bankml.serve.engines import Engines
-from bankml.serve.room import Room
 from oracle import seeded
 
 pytestmark = pytest.mark.usefixtures("stocked_home")

@@ -13,8 +13,8 @@ import pytest
 from bankml.available import Available
 from bankml.models import header
 from bankml.need import need
+from bankml.room import Room
 from bankml.serve.resident import mapped
-from bankml.serve.room import Room
 from oracle import family
 from tests import cgroup
 

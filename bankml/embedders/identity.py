@@ -1,0 +1,108 @@
+"""Which weights embed: name, digest, dimensions, licence and prefixes, told without loading anything."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bankml.errors import Error, UnavailableError
+from bankml.models import Choice, header, prefixes
+from bankml.models.description import Description, describe
+from bankml.models.digest import remembered, sha256
+from bankml.models.licence import Licence, refused
+from bankml.models.ollama_store import OllamaModel
+from bankml.models.prefixes import Prefixes
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`stated`: the sha256 that the weights have by Ollama's manifest, a pull's record or a recipe; None: unsaid.
+
+    `dims` is 0 where the file does not say, `path` None for weights that only Ollama can read.
+    """
+
+    model: str  # as people say it: without :latest
+    stated: str | None
+    dims: int
+    bytes: int
+    licence: Licence
+    prefixes: Prefixes
+    path: Path | None = None
+
+    @classmethod
+    def of(cls, choice: Choice) -> "Identity":
+        """Of a file that is here. Raises ModelError when it cannot be read."""
+        found = describe(choice)
+        return cls(
+            model=choice.name.removesuffix(":latest"),
+            stated=_stated(choice),
+            dims=found.dims,
+            bytes=found.size,
+            licence=choice.licence,
+            prefixes=prefixes.of(choice.name, choice.path.stem, _own_name(found)),
+            path=choice.path,
+        )
+
+    @classmethod
+    def of_ollama(cls, model: OllamaModel) -> "Identity":
+        """Of a model of Ollama's store, by its manifest; the file adds what it can. Raises ModelError."""
+        choice = Choice(str(model.name), "ollama", model.gguf, "Ollama's", ollama=model)
+        found = Description(choice, _header(model.gguf))
+        return cls(
+            model=choice.name.removesuffix(":latest"),
+            stated=model.weights_digest,
+            dims=found.dims,
+            bytes=model.gguf.stat().st_size,
+            licence=choice.licence,
+            prefixes=prefixes.of(choice.name, _own_name(found)),
+        )
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the file, hex: as stated, else read once and remembered."""
+        return self.stated or sha256(self._file)
+
+    def facts(self) -> dict[str, Any]:
+        """For a status; `digest` is None of a file that was never read."""
+        refusal = refused(self.model, self.licence)
+        return {
+            "model": self.model,
+            "digest": self.stated or remembered(self._file),
+            "dims": self.dims,
+            "bytes": self.bytes,
+            "licence": self.licence.id,
+            "open": self.licence.open,
+            "notes": [refusal] if refusal else [],
+        }
+
+    def check(self, expected: str) -> None:
+        """Reads the file, once until it changes. Raises UnavailableError when its sha256 is not `expected`."""
+        if (found := sha256(self._file)) != expected:
+            raise UnavailableError(
+                f"{self.path} has the sha256 {found}, not {expected}: it changed or rotted; pull {self.model} again, "
+                "or start anew if you replaced it"
+            )
+
+    @property
+    def _file(self) -> Path:
+        assert self.path  # or `stated` says it
+        return self.path
+
+
+def _stated(choice: Choice) -> str | None:
+    if choice.ollama:
+        return choice.ollama.weights_digest
+    if choice.hub:
+        return choice.hub.sha256
+    return choice.known.gguf_sha256 if choice.known else None
+
+
+def _own_name(found: Description) -> str:
+    name = found.metadata.get("general.name")
+    return name if isinstance(name, str) else ""
+
+
+def _header(path: Path) -> header.Header | None:
+    try:
+        return header.read(path)
+    except Error:
+        return None

@@ -1,0 +1,134 @@
+"""The engine in this process as an embedder."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any
+
+from bankml.embedders.embedder import Cancelled, Vectors
+from bankml.embedders.identity import Identity
+from bankml.embedders.kept import Kept
+from bankml.embedders.turn import Turn
+from bankml.embedders.vectors import checked, listed
+from bankml.encoder import Encoder, chosen
+from bankml.errors import FileChangedError, InputError, ModelError, ShortError, UnavailableError
+from bankml.models import Choice
+from bankml.models.licence import Licence
+from bankml.room import Room
+from bankml.settings import EMBED_KEEP_ALIVE
+
+SECOND = 10**9
+
+
+class NativeEmbedder:
+    """A model on this machine, loaded at its first use and dropped `keep_alive` nanoseconds after the last.
+
+    Documents wait for documents and queries for queries: a query is an urgent pass, which the engine lets in between
+    two layers of a document's. `encoder`: one that is loaded already and stays its owner's; it is never dropped here.
+    `room` says whether there is memory for it. `options` are the Encoder's.
+    """
+
+    provider = "native"
+
+    def __init__(
+        self,
+        choice: Choice,
+        keep_alive: int = EMBED_KEEP_ALIVE,
+        room: Room | None = None,
+        encoder: Encoder | None = None,
+        **options: Any,
+    ) -> None:
+        self._choice = choice
+        self._identity = Identity.of(choice)
+        self._room = room or Room()
+        self._options = options
+        self._given = encoder
+        self._kept = Kept(self._load, Encoder.close, keep_alive / SECOND)
+        self._documents, self._queries = Turn(), Turn()
+
+    @property
+    def model(self) -> str:
+        """As in Embedder, and so are the others."""
+        return self._identity.model
+
+    @cached_property
+    def digest(self) -> str:
+        return self._identity.digest
+
+    @property
+    def dims(self) -> int:
+        return self._identity.dims
+
+    @property
+    def engine(self) -> str:
+        from bankml import __version__
+
+        return f"bankml {__version__}"
+
+    @property
+    def licence(self) -> Licence:
+        return self._identity.licence
+
+    @property
+    def document_prefix(self) -> str:
+        return self._identity.prefixes.document
+
+    @property
+    def query_prefix(self) -> str:
+        return self._identity.prefixes.query
+
+    @property
+    def loaded(self) -> bool:
+        return self._given is not None or self._kept.present
+
+    def embed(
+        self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
+    ) -> Vectors:
+        """As in Embedder."""
+        whole = listed(texts, self.query_prefix if query else self.document_prefix)
+        turn = self._queries if query else self._documents
+        with turn.taken(block, cancelled):
+            rows: Vectors | list[list[float]] = self._encoded(whole, query, block, cancelled) if whole else []
+        return checked(rows, len(whole), self.dims, self.model)
+
+    def status(self) -> dict[str, Any]:
+        """As in Embedder."""
+        short = None if self.loaded else self._short()
+        return {
+            "provider": self.provider,
+            **self._identity.facts(),
+            "loaded": self.loaded,
+            "ready": short is None,
+            "why": str(short or ""),
+        }
+
+    def close(self) -> None:
+        """As in Embedder; the next call would load it again."""
+        self._kept.drop()
+
+    def _encoded(self, texts: list[str], query: bool, block: bool, cancelled: Cancelled | None) -> Vectors:
+        try:
+            with self._held(block) as encoder:
+                return encoder.encode_full(texts, urgent=query, cancelled=cancelled).vectors
+        except FileChangedError as error:
+            self._kept.drop()
+            raise UnavailableError(str(error)) from None
+        except InputError as error:
+            if error.index is None:  # the texts were looked at before, so it is the encoder that was closed
+                raise UnavailableError(str(error)) from None
+            raise
+
+    def _held(self, block: bool) -> AbstractContextManager[Encoder]:
+        return nullcontext(self._given) if self._given else self._kept.held(block)
+
+    def _load(self) -> Encoder:
+        if short := self._short():
+            raise UnavailableError(str(short))
+        try:
+            self._identity.check(self.digest)
+            return chosen(self._choice, **self._options)
+        except ModelError as error:
+            raise UnavailableError(str(error)) from None
+
+    def _short(self) -> ShortError | None:
+        return self._room.short(self._choice, self._room.need(self._choice))

@@ -1,0 +1,14 @@
+"""Text → terms; see terms.pyx."""
+
+from typing import Literal, TypeAlias
+
+Mode: TypeAlias = Literal["unicode", "ascii"]
+
+def tokens(text: str, mode: Mode = "unicode") -> list[str]:
+    """The terms of the text in order, repeated as they are there. Raises InputError."""
+
+def spans(text: str, query: str, mode: Mode = "unicode") -> list[tuple[int, int]]:
+    """Where terms of the query stand in the text: (start, end) in its characters, in order, none touching the next.
+
+    What normalisation makes several characters of, or one of several, counts as one. Raises InputError.
+    """
