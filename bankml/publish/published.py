@@ -26,6 +26,8 @@ class Published:
     @property
     def embedding(self) -> str:
         """The sentence about vectors."""
+        if not self.private_included:
+            return self.why
         counts = f"{self.embedded} of {self.exchanges} exchanges embedded"
         if self.model is None or self.digest is None:
             return f"{counts}: {self.why}"

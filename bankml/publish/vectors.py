@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.errors import InputError
-from bankml.models.licence import Licence
+from bankml.errors import LicenceError
+from bankml.models.licence import Licence, refused
 
 
 class Vectors(Protocol):
@@ -29,10 +29,6 @@ class Vectors(Protocol):
 
 
 def admitted(vectors: Vectors, allowed: str | None) -> None:
-    """Raises InputError for vectors of a model whose licence is not known to be open, and not `allowed` by name."""
-    licence = vectors.licence
-    if not licence.open and licence.id != allowed:
-        raise InputError(
-            f"the licence of {vectors.model} is {licence.id}, which is not known to be open: "
-            f"publish with another model, or with --allow-licence {licence.id} if you may"
-        )
+    """Raises LicenceError for vectors of a model whose licence is not known to be open, and not `allowed` by name."""
+    if why := refused(vectors.model, vectors.licence, allowed):
+        raise LicenceError(why)

@@ -1,8 +1,8 @@
-"""One PostgreSQL for all tests here, a database for each, and vectors that need no model."""
+"""Histories, and vectors that need no model."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from bankml.models.licence import Licence
-from tests.postgres import Postgres, running
 
 DIMS = 8
 
@@ -35,18 +34,6 @@ class Seeded:
         seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
         vector = np.random.default_rng(seed).standard_normal(self.dims).astype(np.float32)
         return vector / np.linalg.norm(vector)
-
-
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[Postgres]:
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def dsn(postgres: Postgres) -> str:
-    """Of a place of the test's own in a database with pgvector."""
-    return postgres.schema()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bankml import InputError, StoreError
+from bankml.errors import LicenceError
 from bankml.models.licence import UNKNOWN
 from bankml.publish import publish
 from tests.postgres import rows
@@ -231,9 +232,9 @@ def test_what_is_no_name(history, name):
 
 def test_a_licence_that_is_not_known_to_be_open(dsn, history, seeded):
     vectors, path = seeded(licence=UNKNOWN), history(*THREE)
-    with pytest.raises(InputError, match="--allow-licence unknown"):
+    with pytest.raises(LicenceError, match="--allow-licence 'unknown'"):
         publish(path, "ada", include_private=True, dsn=dsn, vectors=vectors)
-    with pytest.raises(InputError, match="--allow-licence unknown"):
+    with pytest.raises(LicenceError, match="--allow-licence 'unknown'"):
         publish(path, "ada", include_private=True, dsn=dsn, vectors=vectors, allow_licence="MIT")
     assert rows(dsn, "SELECT to_regclass('bankml_agents'), to_regclass('bankml_exchanges')") == [(None, None)]
     assert publish(path, "ada", dsn=dsn, vectors=vectors).exchanges == 0
