@@ -94,7 +94,11 @@ def _binaries(folder: Path) -> Path:
         return package / "pginstall18" / "bin"
     folder.chmod(0o755)
     copy = folder / PACKAGE / "pginstall18"
-    shutil.copytree(package / "pginstall18", copy, ignore=shutil.ignore_patterns("include", "locale", "*.a", "pg_dump*", "pgbench", "psql"))
+    shutil.copytree(
+        package / "pginstall18",
+        copy,
+        ignore=shutil.ignore_patterns("include", "locale", "*.a", "pg_dump*", "pgbench", "psql"),
+    )
     shutil.copytree(package.with_name(f"{PACKAGE}.libs"), folder / f"{PACKAGE}.libs")
     subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
     return copy / "bin"

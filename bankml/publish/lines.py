@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,7 +24,7 @@ def _no_constant(name: str) -> None:
 
 
 LONGEST = 64 * 2**20  # bytes of a line: one without an end would fill the memory, and jsonb ends at 256 MiB
-MARK = "\ufeff"  # of byte order; the first line of what a Windows editor wrote
+MARK = "\ufeff".encode()  # of byte order; the first line of what a Windows editor wrote
 DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)  # numbers of any size
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # an escaped backslash before u0000 is text
 
@@ -37,12 +37,12 @@ class Line:
     number: int
     text: str  # exact
     sha256: str  # of its UTF-8
-    record: dict[str, Any]
+    record: dict[str, Any] = field(default_factory=dict)
 
     @property
     def json(self) -> str:
         """What `record` was read from."""
-        return self.text.removeprefix(MARK)
+        return self.text.removeprefix("\ufeff") if self.number == 1 else self.text
 
 
 class Lines:
@@ -69,7 +69,7 @@ class Lines:
             for number, raw in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
                 self._digest.update(raw)
                 self.size += len(raw)
-                if raw.strip():
+                if (raw.removeprefix(MARK) if number == 1 else raw).strip():
                     yield self._line(raw.removesuffix(b"\n"), number)
                     self.count += 1
 
@@ -88,11 +88,13 @@ class Lines:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise self.refused(number, f"is not UTF-8 (its byte {error.start + 1})") from None
-        return Line(self.count, number, text, hashlib.sha256(raw).hexdigest(), self._record(text, number))
+        line = Line(self.count, number, text, hashlib.sha256(raw).hexdigest())
+        line.record.update(self._record(line.json, number))
+        return line
 
     def _record(self, text: str, number: int) -> dict[str, Any]:
         try:
-            record = DECODER.decode(text.removeprefix(MARK))
+            record = DECODER.decode(text)
             halved = "\\u" in text and whole(record) != record
         except json.JSONDecodeError as error:
             raise self.refused(number, f"is not JSON ({error.msg}, at its character {error.pos + 1})") from None
