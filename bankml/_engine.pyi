@@ -22,6 +22,26 @@ def dequantize(type: int, blocks: bytes) -> NDArray[np.float32]:
 def shorten(rows: NDArray[np.float32], dims: int, normalize: bool = True) -> NDArray[np.float32]:
     """The first `dims` components of rows (n, hidden), of unit length, to the bit as `encode` gives them."""
 
+def nearest(
+    matrix: NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8],
+    query: NDArray[np.float32],
+    k: int,
+    scales: NDArray[np.float32] | None = None,
+    allowed: NDArray[np.bool_] | None = None,
+    backend: str = "",
+    threads: int = 0,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Rows (m,) and their cosines (m,) as bankml.nearest gives them, by a certain backend and number of threads."""
+
+def cosines(
+    matrix: NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8],
+    rows: NDArray[np.integer] | Sequence[int],
+    query: NDArray[np.float32],
+    scales: NDArray[np.float32] | None = None,
+    backend: str = "",
+) -> NDArray[np.float32]:
+    """Cosines of certain rows (m,), to the bit as `nearest` gives them."""
+
 class GGUF:
     """A checked GGUF file, without a model: metadata and tensor list (no weights are read)."""
 

@@ -244,11 +244,19 @@ def chosen(choice: "Choice", **options: Any) -> Encoder:
     Raises ModelError when it calls itself bge-m3 and is another model: stores of bge-m3's vectors have 1,024 columns.
     """
     encoder = Encoder(choice.path, name=choice.name, **options)
-    named = choice.name.rpartition("/")[2].partition(":")[0].lower()
-    if choice.kind != "file" and named == "bge-m3" and encoder.dims != BGE_M3_DIMS:
+    try:
+        check_width(choice, encoder.dims)
+    except ModelError:
         encoder.close()
-        raise ModelError(f"{choice.name} has {encoder.dims} dimensions, bge-m3 has {BGE_M3_DIMS}: pull it again")
+        raise
     return encoder
+
+
+def check_width(choice: "Choice", dims: int) -> None:
+    """Raises ModelError for what calls itself bge-m3 and has not its 1,024 dimensions."""
+    named = choice.name.rpartition("/")[2].partition(":")[0].lower()
+    if choice.kind != "file" and named == "bge-m3" and dims != BGE_M3_DIMS:
+        raise ModelError(f"{choice.name} has {dims} dimensions, bge-m3 has {BGE_M3_DIMS}: pull it again")
 
 
 def _listed(texts: Iterable[str]) -> list[str]:

@@ -18,6 +18,7 @@ class Index:
     """
 
     name: str
+    why: str
     @property
     def mode(self) -> Mode: ...
     @property

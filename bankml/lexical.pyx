@@ -36,6 +36,7 @@ cdef class Index:
     """
 
     name = "BM25 (built in)"
+    why = ""  # as in rage.py: nothing failed
 
     cdef readonly str mode
     cdef readonly double k1, b

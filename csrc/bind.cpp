@@ -1,6 +1,8 @@
 // Python's view of the engine: convert, release the GIL, translate errors; nothing else. The stub is
 // bankml/_engine.pyi.
 
+#include "bind.h"
+
 #include <pybind11/functional.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -346,8 +348,8 @@ void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const Error& error) {
-    constexpr const char* kNames[] = {"ModelError",     "InputError",     "TooLongError",
-                                      "CancelledError", "NotFiniteError", "FileChangedError"};
+    constexpr const char* kNames[] = {"ModelError",     "InputError",       "TooLongError", "CancelledError",
+                                      "NotFiniteError", "FileChangedError", "StoreError"};
     const py::object type = py::module_::import("bankml.errors").attr(kNames[static_cast<int>(error.kind)]);
     // The message may quote bytes of a path or a file that are not UTF-8.
     const char* what = error.what();
@@ -390,6 +392,7 @@ PYBIND11_MODULE(_engine, m) {
   m.def("default_threads", usable_cores);
   m.def("dequantize", dequantize, "type"_a, "blocks"_a);
   m.def("shorten", shorten, "rows"_a, "dims"_a, "normalize"_a = true);
+  bind_nearest(m);
 
   py::class_<gguf::File>(m, "GGUF")
       .def(py::init([](const py::object& path) { return std::make_unique<gguf::File>(path_of(path)); }), "path"_a)

@@ -16,6 +16,7 @@ enum class ErrorKind {
   cancelled,   // the caller gave up
   not_finite,  // a text without a vector: a weight on its way, or the vector itself, is NaN or infinite
   changed,     // a file that was truncated or written to while it was in use
+  store,       // something stored that cannot be read
 };
 
 class Error : public std::runtime_error {

@@ -119,6 +119,14 @@ class Queue {
     wait(lock, place);
   }
 
+  // Takes the pool if it is free and nobody waits for it.
+  bool try_take() {
+    const std::lock_guard lock(mutex_);
+    if (busy_ || !waiting_.empty()) return false;
+    occupy();
+    return true;
+  }
+
   void leave(const Place& place) {
     {
       const std::lock_guard lock(mutex_);
@@ -148,6 +156,10 @@ class Queue {
     waiting_.insert(place);
     changed_.wait(lock, [&] { return !busy_ && next() == place; });
     waiting_.erase(place);
+    occupy();
+  }
+
+  void occupy() {
     busy_ = true;
     since_ = Clock::now();
   }
@@ -226,13 +238,24 @@ Turn::Turn(const Place& place) : place_(place) {
   has_turn = true;
 }
 
+Turn::Turn(const Place& place, std::try_to_lock_t) : place_(place), held_(!has_turn && shared().queue.try_take()) {
+  if (held_) has_turn = true;
+}
+
 Turn::~Turn() {
+  if (!held_) return;
   has_turn = false;
   shared().queue.leave(place_);
 }
 
-void Turn::yield() { shared().queue.yield(place_); }
+void Turn::yield() {
+  if (held_) shared().queue.yield(place_);
+}
 
-void Turn::run(int threads, const std::function<void(int)>& work) { shared().pool.run(threads, work); }
+void Turn::run(int threads, const std::function<void(int)>& work) {
+  if (held_) return shared().pool.run(threads, work);
+  const FlushDenormals flush;
+  work(0);
+}
 
 }  // namespace bankml

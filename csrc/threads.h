@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 
 namespace bankml {
 
@@ -27,6 +28,8 @@ class Place {
 class Turn {
  public:
   explicit Turn(const Place& place);
+  // Never waits: where the pool is not free, or somebody waits for it, `run` has the caller's thread alone.
+  Turn(const Place& place, std::try_to_lock_t);
   ~Turn();
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
@@ -40,6 +43,7 @@ class Turn {
 
  private:
   Place place_;
+  bool held_ = true;
 };
 
 // Shares out the items 0 … count − 1 among threads that ask; each item is given once.

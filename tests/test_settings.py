@@ -25,8 +25,8 @@ def test_defaults() -> None:
 
 
 def test_what_nothing_reads_stops_nothing() -> None:
-    foreign = {"BANKML_DISABLE_WRITE_EMBEDDING": "m"}
-    assert Settings.read(foreign | {"RAGE_PATH": "~nobody-of-this-name/x"}) == Settings.read({})
+    assert Settings.read({"BANKML_DISABLE_WRITE_EMBEDDING": "m"}) == Settings.read({})
+    assert Settings.read({"RAGE_PATH": "~nobody-of-this-name/x"}).rage_path == "~nobody-of-this-name/x"
 
 
 def test_every_name_is_known() -> None:

@@ -1,4 +1,4 @@
-"""The three things that are asked of an Ollama, with what it answers checked."""
+"""What is asked of an Ollama, with what it answers checked."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,6 @@ from bankml.embedders.exchange import Answer, Exchange
 from bankml.errors import NotFiniteError, UnavailableError
 from bankml.utf8 import printable, whole
 
-OLDEST = (0, 3, 4)  # the first with /api/embed as it is used here
 START, TEXT = 120.0, 60.0  # seconds: to load a model, and for a text (57 were seen for 500 words on two old cores)
 ASKED = 3.0  # seconds for what Ollama knows
 SMALL = 4 << 20  # bytes of an answer without vectors
@@ -46,26 +45,26 @@ class Api:
             raise UnavailableError(f"the Ollama at {self.url} answered what is no list of vectors ({error})") from None
 
     def version(self) -> str:
-        """Of the program. Raises UnavailableError for one that is too old too."""
-        version = str(self._object("/api/version", ASKED).get("version", ""))
-        numbers = tuple(int(part) for part in version.split("-")[0].split(".") if part.isdecimal())
-        if numbers and numbers < OLDEST:
-            raise UnavailableError(
-                f"the Ollama at {self.url} is {printable(version[:20])}: update it to 0.3.4 or newer"
-            )
-        return printable(version[:40])
+        """Of the program; "" where it does not say. Not a ground to refuse it: what speaks as Ollama counts its own."""
+        return printable(str(self._object("/api/version").get("version", ""))[:40])
 
-    def is_loaded(self, model: str, seconds: float = ASKED) -> bool:
-        """Whether it has the model in memory."""
-        rows = self._object("/api/ps", seconds).get("models")
-        names = [row.get("name") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-        return any(isinstance(name, str) and name.casefold() == model.casefold() for name in names)
+    def loaded(self, model: str, seconds: float = ASKED) -> dict[str, Any] | None:
+        """Its row in the list of models in memory."""
+        return _row(self._object("/api/ps", seconds), model)
 
-    def _object(self, path: str, seconds: float) -> dict[str, Any]:
-        answer = Exchange(self.url, path, seconds, SMALL).run()
-        if answer.status == 200 and isinstance(found := _json(answer.body), dict):
-            return found
-        raise UnavailableError(f"the Ollama at {self.url} answered {path} with {_shown(answer)}; is it one?")
+    def listed(self, model: str, seconds: float = ASKED) -> dict[str, Any] | None:
+        """Its row in the list of all models."""
+        return _row(self._object("/api/tags", seconds), model)
+
+    def shown(self, model: str, seconds: float = ASKED) -> dict[str, Any]:
+        """What Ollama tells of the model; empty where it does not know it."""
+        return self._object("/api/show", seconds, orjson.dumps({"model": model}))
+
+    def _object(self, path: str, seconds: float = ASKED, content: bytes | None = None) -> dict[str, Any]:
+        """Empty where something else is answered: none of these is needed to embed."""
+        answer = Exchange(self.url, path, seconds, SMALL, content).run()
+        found = _json(answer.body) if answer.status == 200 else None
+        return found if isinstance(found, dict) else {}
 
     def _refusal(self, answer: Answer, model: str, texts: int) -> Exception:
         said = _json(answer.body)
@@ -77,6 +76,12 @@ class Api:
             return NotFiniteError(f"{model} of Ollama gave no finite vector", index=0 if texts == 1 else None)
         remedy = f": run `ollama pull {model}`" if answer.status == 404 else ""
         return UnavailableError(f"Ollama refused ({printable(sentence[:300])}){remedy}")
+
+
+def _row(answer: dict[str, Any], model: str) -> dict[str, Any] | None:
+    rows = answer.get("models")
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return next((row for row in found if str(row.get("name")).casefold() == model.casefold()), None)
 
 
 def _json(body: bytes) -> Any:

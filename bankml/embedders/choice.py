@@ -1,8 +1,10 @@
 """Which embedder: the model that is named or lies here, run by the engine if it can, else by the local Ollama."""
 
+import os
+
 from bankml.embedders.embedder import Embedder
 from bankml.embedders.native import NativeEmbedder
-from bankml.encoder import BGE_M3_DIMS
+from bankml.encoder import check_width
 from bankml.errors import Error, UnavailableError
 from bankml.models import Choice
 from bankml.models import choose as choose_model
@@ -13,19 +15,22 @@ from bankml.room import Room
 from bankml.settings import Settings
 
 
-def choose(settings: Settings | None = None, name: str | None = None, provider: str | None = None) -> Embedder:
-    """The embedder of `name` (None: BANKML_EMBED_MODEL, else bge-m3 if it is here, else the built-in default).
+def choose(
+    settings: Settings | None = None, name: str | os.PathLike[str] | None = None, provider: str | None = None
+) -> Embedder:
+    """The embedder of `name`, as in `bankml.load`.
 
-    `provider`: "native" or "ollama"; None: BANKML_EMBED_PROVIDER, else the engine if it runs the model. Nothing is
-    loaded and nothing downloaded. Raises UnavailableError saying why there is none.
+    None: BANKML_EMBED_MODEL, else bge-m3 if it is here, else the built-in default. `provider`: "native" or "ollama";
+    None: BANKML_EMBED_PROVIDER, else the engine if it runs the model. Nothing is loaded and nothing downloaded. Raises
+    UnavailableError saying why there is none.
     """
     try:
         settings = settings or Settings.read()
         provider = provider or settings.embed_provider
         if provider == "ollama":
-            from bankml.embedders.ollama import of_ollama
+            from bankml.embedders.ollama import of_name
 
-            return of_ollama(settings, name)
+            return of_name(settings, name)
         return _native_first(settings, name, provider)
     except UnavailableError:
         raise
@@ -33,21 +38,22 @@ def choose(settings: Settings | None = None, name: str | None = None, provider: 
         raise UnavailableError(str(error)) from None
 
 
-def _native_first(settings: Settings, name: str | None, provider: str | None) -> Embedder:
+def _native_first(settings: Settings, name: str | os.PathLike[str] | None, provider: str | None) -> Embedder:
     choice = choose_model(name, settings)
     if not choice.present:
         raise UnavailableError(str(not_here(choice.name, choice.pinned)))
     found = describe(choice)
     if (why := _not_ours(choice, found)) is None:
+        check_width(choice, found.dims)
         room = Room(settings.threads or None, settings.embed_need)
         return NativeEmbedder(
             choice, settings.embed_keep_alive, room, threads=settings.threads, backend=settings.backend
         )
     if choice.ollama is None or provider == "native":
         raise UnavailableError(why)
-    from bankml.embedders.ollama import OllamaEmbedder
+    from bankml.embedders.ollama import of_store
 
-    return OllamaEmbedder(choice.ollama, settings)
+    return of_store(choice.ollama, settings)
 
 
 def _not_ours(choice: Choice, found: Description) -> str | None:
@@ -57,10 +63,4 @@ def _not_ours(choice: Choice, found: Description) -> str | None:
         return f"{choice.name} is of the architecture {family}, which bankml does not run; name another model"
     if found.pooling == "none":
         return f"{choice.name} gives a vector per token, not per text; name a model with a pooling type"
-    if (
-        choice.kind != "file"
-        and choice.name.rpartition("/")[2].partition(":")[0] == "bge-m3"
-        and found.dims != BGE_M3_DIMS
-    ):
-        return f"{choice.name} has {found.dims} dimensions, bge-m3 has {BGE_M3_DIMS}: pull it again"
     return None

@@ -1,5 +1,7 @@
 """Which weights embed: name, digest, dimensions, licence and prefixes, told without loading anything."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,12 @@ from bankml.errors import Error, UnavailableError
 from bankml.models import Choice, header, prefixes
 from bankml.models.description import Description, describe
 from bankml.models.digest import remembered, sha256
-from bankml.models.licence import Licence, refused
+from bankml.models.licence import Licence, classify_all, refused
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.prefixes import Prefixes
+
+BLOB = re.compile(r"^FROM .*\bsha256-([0-9a-f]{64})\s*$", re.MULTILINE)  # how a modelfile names weights
+MOST_DIMS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,24 @@ class Identity:
             bytes=model.gguf.stat().st_size,
             licence=choice.licence,
             prefixes=prefixes.of(choice.name, _own_name(found)),
+        )
+
+    @classmethod
+    def of_shown(cls, name: str, shown: Mapping[str, Any], row: Mapping[str, Any]) -> "Identity | None":
+        """By Ollama's answers of /api/show and /api/tags; None where they do not name the blob of the weights."""
+        digests = BLOB.findall(str(shown.get("modelfile")))
+        if len(set(digests)) != 1:
+            return None
+        info = shown.get("model_info")
+        info = info if isinstance(info, dict) else {}
+        dims, size = info.get(f"{info.get('general.architecture')}.embedding_length"), row.get("size")
+        return cls(
+            model=name.removesuffix(":latest"),
+            stated=digests[0],
+            dims=dims if isinstance(dims, int) and 0 < dims <= MOST_DIMS else 0,
+            bytes=size if isinstance(size, int) else 0,
+            licence=classify_all([str(shown.get("license") or "")]),
+            prefixes=prefixes.of(name, str(info.get("general.name", ""))),
         )
 
     @property

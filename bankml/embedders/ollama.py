@@ -1,5 +1,6 @@
 """A local Ollama as an embedder, for models that the engine does not run, or when it is asked for."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,24 +15,29 @@ from bankml.encoder import BGE_M3_DIMS
 from bankml.errors import NotFiniteError, ShortError, UnavailableError
 from bankml.models import ollama_store
 from bankml.models.licence import Licence
+from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.pinned import BGE_M3
 from bankml.ollama_address import is_loopback
 from bankml.room import Measure, short
 from bankml.settings import Settings
+from bankml.utf8 import printable
 
 NEED = 1_300_000_000  # bytes: bge-m3 took 1.14 GB of it
-GLANCE = 0.1  # seconds that a status waits for Ollama; the next one asks again
+GLANCE = 1.0  # seconds that a status waits for Ollama, which answers in milliseconds or hangs
 
 
 class OllamaEmbedder:
-    """A model of Ollama's store on this machine, run by the Ollama that BANKML_OLLAMA names."""
+    """A model of the Ollama that BANKML_OLLAMA names. `manifest`: the digest of its manifest; None: not known."""
 
     provider = "ollama"
 
-    def __init__(self, model: OllamaModel, settings: Settings, measure: Measure = available) -> None:
-        self._name = str(model.name)
-        self._identity = Identity.of_ollama(model)
+    def __init__(
+        self, name: str, identity: Identity, manifest: str | None, settings: Settings, measure: Measure = available
+    ) -> None:
+        self._name = name
+        self._identity = identity
+        self._manifest = manifest
         self._dims = BGE_M3_DIMS if self._identity.model == BGE_M3.name else self._identity.dims
         self._api = Api(settings.ollama)
         self._keep_alive = spelled(settings.embed_keep_alive)
@@ -51,8 +57,8 @@ class OllamaEmbedder:
 
     @property
     def dims(self) -> int:
-        """0 where the file does not say it and nothing was embedded yet."""
-        return self._dims
+        """Where the file does not say it, Ollama is asked once for a vector. Raises as `embed`."""
+        return self._dims or self.embed([""]).shape[1]
 
     @property
     def engine(self) -> str:
@@ -73,7 +79,7 @@ class OllamaEmbedder:
     @property
     def loaded(self) -> bool:
         try:
-            return self._api.is_loaded(self._name, GLANCE)
+            return self._api.loaded(self._name, GLANCE) is not None
         except UnavailableError:
             return False
 
@@ -92,11 +98,11 @@ class OllamaEmbedder:
 
     def status(self) -> dict[str, Any]:
         """As in Embedder."""
-        facts = {"provider": self.provider, **self._identity.facts(), "dims": self._dims}
+        facts = {"provider": self.provider, **self._identity.facts(), "dims": self._dims or None}
         if not is_loopback(self._api.url):
             facts["notes"] = [*facts["notes"], _leaves(self._api.url)]
         try:
-            loaded = self._api.is_loaded(self._name, GLANCE)
+            loaded = self._api.loaded(self._name, GLANCE) is not None
         except UnavailableError as error:
             return facts | {"loaded": False, "ready": False, "why": str(error)}
         lack = None if loaded else self._short()
@@ -108,8 +114,19 @@ class OllamaEmbedder:
     def _ready(self) -> None:
         if not self._version:
             self._version = self._api.version()
-        if not self._api.is_loaded(self._name) and (lack := self._short()):
+        row = self._api.loaded(self._name)
+        if row is None and (lack := self._short()):
             raise UnavailableError(str(lack))
+        self._check(row or self._api.listed(self._name) or {})
+
+    def _check(self, row: dict[str, Any]) -> None:
+        """What Ollama would run must be what its vectors are recorded under."""
+        found = str(row.get("digest") or self._manifest).removeprefix("sha256:")
+        if self._manifest and found != self._manifest:
+            raise UnavailableError(
+                f"the Ollama at {self._api.url} has another {self._name} ({printable(found[:12])}) than its store here "
+                f"({self._manifest[:12]}): set OLLAMA_MODELS to the store of that Ollama, or pull the model again"
+            )
 
     def _rows(self, texts: list[str], cancelled: Cancelled | None) -> list[list[float]]:
         """Ollama does not say which of several texts has no vector: each is asked for alone then."""
@@ -132,17 +149,27 @@ class OllamaEmbedder:
         return short(self.model, self._need, self._measure) if here else None
 
 
-def of_ollama(settings: Settings, name: str | None = None) -> OllamaEmbedder:
-    """The embedder of a model of Ollama's store; None: BANKML_EMBED_MODEL, else bge-m3. Raises Error."""
-    wanted = name or settings.embed_model or BGE_M3.name
-    model = ollama_store.find(wanted, settings)
-    if model is None:
-        closed = "".join(f"; {root} may not be read by this user" for root in ollama_store.unreadable(settings))
+def of_store(model: OllamaModel, settings: Settings) -> OllamaEmbedder:
+    """The embedder of a model whose manifest lies here. Raises ModelError where its weights cannot be found."""
+    return OllamaEmbedder(str(model.name), Identity.of_ollama(model), model.digest, settings)
+
+
+def of_name(settings: Settings, name: str | os.PathLike[str] | None = None) -> OllamaEmbedder:
+    """The embedder of a model that Ollama has; None: BANKML_EMBED_MODEL, else bge-m3.
+
+    By its manifest if that can be read here, else by what Ollama itself says of its weights. Raises Error.
+    """
+    wanted = os.fspath(name) if name else settings.embed_model or BGE_M3.name
+    if model := ollama_store.find(wanted, settings):
+        return of_store(model, settings)
+    api, full = Api(settings.ollama), str(OllamaName.parse(wanted))
+    identity = Identity.of_shown(full, api.shown(full, GLANCE), api.listed(full, GLANCE) or {})
+    if identity is None:
         raise UnavailableError(
-            f"{wanted} is not in a store of Ollama that can be read here, and its weights are known by their digest "
-            f"there: run `ollama pull {wanted}`, or set OLLAMA_MODELS to the store{closed}"
+            f"{full} is in no store of Ollama that can be read here, and the Ollama at {api.url} does not tell its "
+            f"weights: run `ollama pull {wanted}`"
         )
-    return OllamaEmbedder(model, settings)
+    return OllamaEmbedder(full, identity, None, settings)
 
 
 def _leaves(url: str) -> str:

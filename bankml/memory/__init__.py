@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from bankml.embedders import default
 from bankml.embedders.embedder import Vectors
 from bankml.errors import Error, InputError, UnavailableError
-from bankml.memory.default import DEFAULT
 
 Unavailable = UnavailableError
 
@@ -30,7 +30,7 @@ def status() -> dict[str, Any]:
     history should know though it works.
     """
     try:
-        return DEFAULT.embedder().status()
+        return default.embedder().status()
     except (Error, OSError) as error:
         return {"ready": False, "why": str(error), "notes": [], **_UNKNOWN}
 
@@ -40,7 +40,7 @@ def embed(texts: Sequence[str], block: bool = True) -> Vectors:
 
     Raises Unavailable saying why there is no model, BusyError with `block=False` when another call runs.
     """
-    return DEFAULT.embedder().embed(texts, block=block)
+    return default.embedder().embed(texts, block=block)
 
 
 def query_vector(query: str) -> Vectors | None:
@@ -50,6 +50,6 @@ def query_vector(query: str) -> Vectors | None:
     if not query.strip():
         return None
     try:
-        return DEFAULT.queries().vector(query)
+        return default.queries().vector(query)
     except (Error, OSError):
         return None

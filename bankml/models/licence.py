@@ -4,7 +4,7 @@ Cautious: a text that carries extra conditions, or is not recognised as a whole,
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -85,17 +85,18 @@ def classify_all(texts: Iterable[str]) -> Licence:
     return Licence(" AND ".join(licence.id for licence in found), all(licence.open for licence in found))
 
 
-def refused(model: str, licence: Licence, allowed: str | None = None) -> str | None:
+def refused(model: str, licence: Licence, allowed: Collection[str] = ()) -> str | None:
     """Why texts are not to be stored or published under this model's licence; None where it is open or `allowed`.
 
-    `allowed`: the licence's name as it is told, in any case.
+    `allowed`: names of licences as they are told, `unknown` too, in any case.
     """
-    if licence.open or (allowed and allowed.strip().casefold() == licence.id.casefold()):
+    names = {allowed} if isinstance(allowed, str) else set(allowed)
+    if licence.open or licence.id.casefold() in {name.strip().casefold() for name in names}:
         return None
-    stated = "states no licence that is known" if licence == UNKNOWN else f"has the licence {licence.id}, which is not"
+    stated = "no licence that is known" if licence == UNKNOWN else f"the licence {licence.id}, which is not known"
     return (
-        f"{model} {stated} to be open: indexing and publishing with it need `--allow-licence '{licence.id}'` "
-        f"(Python: allow_licence={licence.id!r})"
+        f"{model} has {stated} to be open: to index or publish with it all the same, allow it by name "
+        f"(--allow-licence '{licence.id}', in Python allow_licence={licence.id!r})"
     )
 
 

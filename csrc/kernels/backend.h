@@ -32,6 +32,7 @@ constexpr int kKeyTile = 64;     // keys a tile, counted from position 0
 constexpr int kMaxQueries = 96;  // queries that share one packing of a key tile
 constexpr int kLanes = 16;       // lanes of a sum along a row
 constexpr int kMaxTile = 32;     // the largest mr or nr of any backend
+constexpr int kQueryPad = 32;    // a query has zeros up to a multiple of so many values
 
 // Floats of scratch that `attend` needs for heads of `dim`: queries, outputs, running maxima and sums, one tile of K, V
 // and scores.
@@ -87,6 +88,11 @@ struct Backend {
   void (*attend)(const Attention& task, float* scratch);
   // sum += x over one row.
   void (*accumulate)(const float* x, int k, float* sum);
+  // out[i] = Σ row i · query: n rows (F32, F16) of k values, one behind the other, at any address. The query has zeros
+  // behind it up to a multiple of kQueryPad.
+  void (*dots)(DType type, const uint8_t* rows, int n, int k, const float* query, float* out);
+  // The same in integers; Σ|query| · 128 must fit an int32.
+  void (*dots16)(const int8_t* rows, int n, int k, const int16_t* query, int32_t* out);
 };
 
 }  // namespace bankml

@@ -169,12 +169,39 @@ void multiply16(DType type, const Rows16& x, int m, const uint8_t* panels, int n
   }
 }
 
+// A sum along a row: lane i % 16 takes value i, zeros behind the last one.
+template <class Type>
+float dot_row(const uint8_t* row, int k, const float* query) {
+  float lanes[kLanes] = {};
+  for (int i = 0; i < (k + kLanes - 1) / kLanes * kLanes; ++i) {
+    lanes[i % kLanes] = fma1(i < k ? Type::value(row, i) : 0.0f, query[i], lanes[i % kLanes]);
+  }
+  Lanes sums;
+  __builtin_memcpy(&sums, lanes, sizeof sums);
+  return fold(sums);
+}
+
+void dots(DType type, const uint8_t* rows, int n, int k, const float* query, float* out) {
+  for (int i = 0; i < n; ++i) {
+    const size_t values = static_cast<size_t>(i) * k;
+    out[i] = type == DType::f16 ? dot_row<F16>(rows + 2 * values, k, query) : dot_row<F32>(rows + 4 * values, k, query);
+  }
+}
+
+void dots16(const int8_t* rows, int n, int k, const int16_t* query, int32_t* out) {
+  for (int i = 0; i < n; ++i, rows += k) {
+    out[i] = 0;
+    for (int j = 0; j < k; ++j) out[i] += rows[j] * query[j];
+  }
+}
+
 }  // namespace
 
 extern const Backend backend_scalar;
 constinit const Backend backend_scalar = {
-    "scalar", 0,           kMr,           kNr,        pack_rows, pack_panels, multiply_packed, kMr16,
-    largest,  pack_rows16, pack_panels16, multiply16, finish,    layer_norm,  attend,          accumulate,
+    "scalar",        0,          kMr,     kNr,         pack_rows,     pack_panels,
+    multiply_packed, kMr16,      largest, pack_rows16, pack_panels16, multiply16,
+    finish,          layer_norm, attend,  accumulate,  dots,          dots16,
 };
 
 }  // namespace bankml
