@@ -49,6 +49,9 @@ class Drawn:
         found += SPREAD * random.standard_normal(found.shape, np.float32)
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
+    def complete(self, progress: object) -> str:
+        return ""
+
     def of(self, record: Mapping[str, Any]) -> NDArray[np.float32]:
         return self.matrix[int(record["i"])]
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bankml.cli.history import AllowLicence
 from bankml.cli.output import AsJson, Model, table, write_facts, write_json
+from bankml.cli.progress import progress
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
@@ -38,10 +40,7 @@ def publish(
     dsn: Dsn = None,
     name: Annotated[str | None, typer.Option(help="The agent's name for people.", show_default=False)] = None,
     model: Model = None,
-    allow_licence: Annotated[
-        str | None,
-        typer.Option(help="Publish vectors of a model with this licence, which is not known to be open."),
-    ] = None,
+    allow_licence: AllowLicence = None,
     json: AsJson = False,
 ) -> None:
     """Put an agent into PostgreSQL, all at once: without its history's lines unless --include-private is given.
@@ -57,16 +56,18 @@ def publish(
     assert agent is not None
     from bankml import publish as module
 
-    result = module.publish(
-        history,
-        agent,
-        include_private=include_private,
-        dsn=dsn,
-        name=name,
-        dry_run=dry_run,
-        allow_licence=allow_licence,
-        model=model,
-    )
+    with progress("embedding") as show:
+        result = module.publish(
+            history,
+            agent,
+            include_private=include_private,
+            dsn=dsn,
+            name=name,
+            dry_run=dry_run,
+            allow_licence=allow_licence or (),
+            model=model,
+            progress=show,
+        )
     if json:
         write_json(result.json())
     else:

@@ -15,7 +15,7 @@ from bankml.publish.lock import locked
 from bankml.publish.published import Published
 from bankml.publish.refusal import first_line
 from bankml.publish.schema import Schema
-from bankml.publish.vectors import Vectors, admitted
+from bankml.publish.vectors import Progress, Vectors
 from bankml.settings import Settings
 
 NO_PGVECTOR = (
@@ -31,18 +31,17 @@ class Wanted:
     history: str | os.PathLike[str]
     private: bool
     vectors: Vectors | None  # None: for the reason `why`
-    why: str
-    allowed: str | None = None  # a licence
+    why: str = ""
 
-    def count(self) -> tuple[Lines, Count]:
-        """Reads the history once, so that a line that is none is told before the database is asked for anything."""
+    def lines(self) -> Lines:
+        """Of the history, which can be opened."""
         lines = Lines(self.history)
-        if not self.private:
-            lines.opened().close()
-            return lines, Count()
-        if self.vectors is not None:
-            admitted(self.vectors, self.allowed)
-        return lines, count(lines, self.vectors)
+        lines.opened().close()
+        return lines
+
+    def count(self, lines: Lines) -> Count:
+        """Reads the history, so that a line that is none is told before the database is asked for anything."""
+        return count(lines, self.vectors) if self.private else Count()
 
     def fit(self, found: Schema) -> None:
         """To what the database has."""
@@ -52,17 +51,19 @@ class Wanted:
 
     def published(self, database: str) -> Published:
         """Before anything is counted."""
-        found = Published(self.agent.slug, database, self.private)
-        if self.vectors is None:
-            found.why = self.why
-        else:
+        found = Published(self.agent.slug, database, self.private, why=self.why)
+        if self.vectors is not None:
             found.model, found.digest, found.dims = self.vectors.model, self.vectors.digest, self.vectors.dims
         return found
 
 
-def publish(wanted: Wanted, dsn: str | None, settings: Settings | None) -> Published:
+def publish(wanted: Wanted, dsn: str | None, settings: Settings | None, progress: Progress | None) -> Published:
     """See `bankml.publish.publish`."""
-    lines, expected = wanted.count()
+    lines = wanted.lines()
+    expected = wanted.count(lines)
+    if wanted.vectors is not None and expected.embedded < expected.exchanges:
+        _complete(wanted, dsn, settings, progress)
+        expected = wanted.count(lines)
     with connect(dsn, settings) as connection:
         started = time.monotonic()
         with locked(connection):
@@ -74,6 +75,14 @@ def publish(wanted: Wanted, dsn: str | None, settings: Settings | None) -> Publi
         result.seconds = time.monotonic() - started
         _see_to_index(connection, result)
     return result
+
+
+def _complete(wanted: Wanted, dsn: str | None, settings: Settings | None, progress: Progress | None) -> None:
+    """Embeds what is missing, which may take hours, once the database has said that it would take the vectors."""
+    with connect(dsn, settings, read_only=True) as connection, connection.transaction():
+        wanted.fit(schema.look(connection))
+    if wanted.vectors is not None:
+        wanted.why = wanted.vectors.complete(progress)
 
 
 def _replace(connection: Connection, wanted: Wanted, found: Schema, lines: Lines, expected: Count) -> Count:
@@ -106,7 +115,7 @@ def _see_to_index(connection: Connection, result: Published) -> None:
 
 def foresee(wanted: Wanted, dsn: str | None, settings: Settings | None) -> Published:
     """What `publish` would do now; it is asked in a transaction that can change nothing."""
-    _, expected = wanted.count()
+    expected = wanted.count(wanted.lines())
     with connect(dsn, settings, read_only=True) as connection, connection.transaction():
         found = schema.look(connection)
         wanted.fit(found)
@@ -122,6 +131,8 @@ def _would(wanted: Wanted, found: Schema, there: int, expected: Count) -> list[s
     steps = [] if found.tables else ["make the tables bankml_agents and bankml_exchanges"]
     if wanted.vectors is not None and schema.adds_column(found):
         steps.append(f"add the column embedding vector({wanted.vectors.dims})")
+    if wanted.vectors is not None and expected.embedded < expected.exchanges:
+        steps.append(f"embed {expected.exchanges - expected.embedded} exchanges first, if that can be done here")
     if there:
         steps.append(f"remove {there} lines of {wanted.agent.slug}")
     steps.append(f"write {expected.exchanges} lines of {wanted.agent.slug}" if wanted.private else "write no line")

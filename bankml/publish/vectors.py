@@ -1,6 +1,6 @@
 """What publishing asks of the embedding model and its cache."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from bankml.errors import LicenceError
 from bankml.models.licence import Licence, refused
+
+Progress = Callable[[int, int], None]  # texts embedded, texts to embed
 
 
 class Vectors(Protocol):
@@ -27,8 +29,11 @@ class Vectors(Protocol):
     def of(self, record: Mapping[str, Any]) -> NDArray[np.float32] | None:
         """The exchange's (dims,) of unit length; None where it has none yet."""
 
+    def complete(self, progress: Progress | None) -> str:
+        """Embeds the exchanges that have none; why not all of them could be, else ""."""
 
-def admitted(vectors: Vectors, allowed: str | None) -> None:
+
+def admitted(vectors: Vectors, allowed: Collection[str]) -> None:
     """Raises LicenceError for vectors of a model whose licence is not known to be open, and not `allowed` by name."""
     if why := refused(vectors.model, vectors.licence, allowed):
         raise LicenceError(why)

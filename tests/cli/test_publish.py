@@ -28,10 +28,11 @@ def cached(history, encoder):
     return history
 
 
-def test_lines_and_the_vectors_of_the_cache(here, dsn, cached, encoder, stocked_home):
+def test_lines_and_vectors_those_of_the_cache_and_those_that_were_missing(here, dsn, cached, encoder, stocked_home):
     arguments = ("publish", "--history", str(cached), "--agent", "ada", "--include-private", "--dsn", dsn)
     arguments += ("--model", "all-minilm")
     would = here(*arguments, "--dry-run", "--json").out.lines[0]
+    assert (would["embedded"], "embed 1 exchanges first" in str(would["would"])) == (2, True)
     assert (would["dry_run"], would["exchanges"], rows(dsn, "SELECT to_regclass('bankml_agents')")) == (
         True,
         3,
@@ -40,12 +41,10 @@ def test_lines_and_the_vectors_of_the_cache(here, dsn, cached, encoder, stocked_
     done = here(*arguments, "--json", "--name", "Ada")
     assert (done.status, len(done.out.lines)) == (0, 1)
     found = done.out.lines[0]
-    assert {"exchanges", "embedded", "embedding"} <= set(found)
-    assert found["embedding"].startswith(
-        f"{found['embedded']} of 3 exchanges embedded with all-minilm-l6-v2 ({encoder.digest[:8]}…)"
-    )
-    stored = rows(dsn, "SELECT embedding::real[] FROM bankml_exchanges WHERE seq < 2 ORDER BY seq")
-    wanted = encoder.encode([f"{user}\n{assistant}" for user, assistant in THREE[:2]])
+    assert (found["exchanges"], found["embedded"]) == (3, 3)
+    assert found["embedding"] == f"3 of 3 exchanges embedded with all-minilm-l6-v2 ({encoder.digest[:8]}…)"
+    stored = rows(dsn, "SELECT embedding::real[] FROM bankml_exchanges ORDER BY seq")
+    wanted = encoder.encode([f"{user}\n{assistant}" for user, assistant in THREE])
     assert np.allclose(np.array([row[0] for row in stored], np.float32), wanted, atol=1e-6)
     for line in here(*arguments).out.decode().splitlines():
         assert line.split(": ")[0] in ("agent", "database", "exchanges", "embedded", "index")

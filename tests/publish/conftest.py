@@ -26,6 +26,9 @@ class Seeded:
         self.without = without  # users' texts that have no vector yet
         self.asked = 0
 
+    def complete(self, progress: object) -> str:
+        return f"{len(self.without)} cannot be embedded" if self.without else ""
+
     def of(self, record: Mapping[str, Any]) -> np.ndarray | None:
         self.asked += 1
         text = f"{record.get('user')}\n{record.get('assistant')}"
