@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import bankml
-from bankml.cli import convert, embed, files, history, serve, tokenize
+from bankml.cli import convert, embed, files, history, publish, serve, tokenize
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
 
@@ -36,6 +36,7 @@ for command in (
 ):
     app.command()(command)
 app.add_typer(history.history)
+app.add_typer(publish.app, name="publish")
 
 
 def _version(wanted: bool) -> None:
