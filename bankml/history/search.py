@@ -48,6 +48,16 @@ class Found:
     pending: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`total`: exchanges; `embedded`: those that have a vector; `indexing`: the others are being embedded."""
+
+    total: int
+    embedded: int
+    skipped_lines: int
+    indexing: bool
+
+
 class Searcher:
     """One history, followed from search to search; safe to use from many threads.
 
@@ -87,6 +97,21 @@ class Searcher:
             self._follow()
             hits = self._ranked(query, vector, k) if query.strip() else self._latest(k)
             return Found(hits, self._status(len(hits), why), pending)
+
+    def exchange(self, id: int) -> Exchange | None:
+        """The exchange of this id; None where there is none. Raises StoreError when the history cannot be read."""
+        with self._lock:
+            self._follow()
+            number = self._history.number(id)
+            return None if number is None else self._history.exchange(number)
+
+    def known(self) -> Known:
+        """What is known of the history by now. Raises StoreError when it cannot be read."""
+        self._model.look(0)
+        with self._lock:
+            self._follow()
+            embedded = self._meaning.embedded if self._meaning else 0
+            return Known(len(self._history), embedded, self._history.skipped, self.indexing.running)
 
     def close(self) -> None:
         """Ends the indexing."""
