@@ -95,8 +95,11 @@ class Searcher:
         vector, why, pending = self._vector(query.strip(), wait)
         with self._lock:
             self._follow()
-            hits = self._ranked(query, vector, k) if query.strip() else self._latest(k)
-            return Found(hits, self._status(len(hits), why), pending)
+            if not query.strip():
+                hits = self._latest(k)
+                return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
+            hits = self._ranked(query, vector, k)
+            return Found(hits, self._status(f"{len(hits):,}", why), pending)
 
     def exchange(self, id: int) -> Exchange | None:
         """The exchange of this id; None where there is none. Raises StoreError when the history cannot be read."""
@@ -130,6 +133,8 @@ class Searcher:
             return None, self._model.why, self._model.looking
         if self._asked is None:
             self._asked = Asked(QueryVectors(embedder))
+        if not query:
+            return None, "", False
         if len(query.encode(errors="replace")) < MIN_BYTES:
             return None, f"fewer than {MIN_BYTES} bytes have no meaning", False
         try:
@@ -187,7 +192,7 @@ class Searcher:
         found = self._history.exchange(number)
         return Hit(found.id, found.user, found.assistant, score, cosine, words_rank, meaning_rank)
 
-    def _status(self, shown: int, without: str) -> str:
+    def _status(self, shown: str, without: str) -> str:
         model, embedded = None, 0
         if self._meaning:
             embedded = self._meaning.embedded

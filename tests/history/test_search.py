@@ -110,6 +110,7 @@ def test_words_of_every_script_are_found(sample):
 def test_without_a_query_the_latest_come_first(sample, searcher):
     found = searcher(sample).search("  ", k=3)
     assert [hit.id for hit in found.results] == [23, 22, 21]
+    assert found.status.startswith("the latest 3 of 24 exchanges · BM25 (built in) + all-minilm-l6-v2-f16 (meaning, ")
 
 
 def test_an_edited_exchange_is_found_by_its_new_words_and_embedded_anew(write, searcher, embedder):
