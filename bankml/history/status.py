@@ -6,7 +6,8 @@ def status(
 ) -> str:
     """`3 of 3 exchanges · BM25 (built in) + bge-m3 (meaning, 3 of 3 embedded), fused by reciprocal rank`.
 
-    `shown`: how many of them, or which; `meaning`: the model that ranked; None: words alone did, and `without` is why. `notes` follow, each behind a `·`.
+    `shown`: how many of them, or which. `meaning`: the model that ranked; None: words alone did, and `without` is why.
+    `notes` follow, each behind a `·`.
     """
     arms = f"{words} alone: {without}"
     if meaning:

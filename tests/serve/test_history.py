@@ -222,6 +222,44 @@ def test_a_search_that_takes_long_holds_up_nobody_else(bar):
     assert asyncio.run(scene()) == [200] * 10
 
 
+class Counted(Ragebar):
+    """Counts the searches that were begun."""
+
+    begun = 0
+
+    def search(self, query, k):
+        self.begun += 1
+        return super().search(query, k)
+
+
+def test_what_nobody_waits_for_any_more_is_not_searched(tmp_path):
+    """Twenty letters typed while a search takes long: those at work are finished, the others never begun."""
+    made = ragebar(write(tmp_path / "sky.history", SKY))
+    bar = Counted(made.path, made.searcher)
+
+    async def scene() -> int:
+        transport = httpx.ASGITransport(history_server.create_app(bar))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8001") as client:
+            link = await client.get(f"/ui?token={bar.session.token}")
+            client.headers["X-Bankml-Proof"] = link.headers["location"].partition("=")[2]
+
+            def asked() -> asyncio.Task:
+                return asyncio.create_task(client.post("/history/search", json={"query": "sky"}))
+
+            with bar.searcher._lock:
+                left = [asked() for _ in range(20)]
+                while bar.begun < 2:
+                    await asyncio.sleep(0.01)
+                for task in left:
+                    task.cancel()
+                await asyncio.gather(*left, return_exceptions=True)
+            return (await asked()).status_code
+
+    assert asyncio.run(scene()) == 200
+    assert bar.begun == 3
+    bar.close()
+
+
 @pytest.fixture
 def both(tmp_path, tiny, applications):
     """A whole server with a history and a key."""
