@@ -12,7 +12,7 @@ import pytest
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
 from bankml.history.indexing import index
-from bankml.history.search import Searcher
+from bankml.history.search import Known, Searcher
 
 
 def _none() -> Embedder:
@@ -134,6 +134,7 @@ def test_words_of_every_script_are_found(sample):
 def test_without_a_query_the_latest_come_first(sample, searcher):
     found = searcher(sample).search("  ", k=3)
     assert [hit.id for hit in found.results] == [23, 22, 21]
+    assert found.status.startswith("the latest 3 of 24 exchanges · BM25 (built in) + all-minilm-l6-v2-f16 (meaning, ")
 
 
 def test_an_edited_exchange_is_found_by_its_new_words_and_embedded_anew(write, searcher, embedder):
@@ -218,3 +219,26 @@ def test_the_order_is_that_of_an_exact_search(tmp_path, write, searcher, embedde
     assert [hit.id for hit in ranked if hit.meaning_rank <= 8] == np.argsort(-exact, kind="stable")[
         : len(ranked)
     ].tolist()
+
+
+def test_an_exchange_is_read_by_its_id(write, searcher):
+    path = write(("one", "a"), ("two", "b"))
+    path.write_text("no exchange\n" + path.read_text() + "[]\n")
+    one = searcher(path)
+    assert [(id, found and found.user) for id in range(-1, 5) for found in [one.exchange(id)]] == [
+        (-1, None),
+        (0, None),
+        (1, "one"),
+        (2, "two"),
+        (3, None),
+        (4, None),
+    ]
+
+
+def test_what_is_known_of_a_history(sample, searcher):
+    with sample.open("a") as file:
+        file.write("no exchange\n")
+    one = searcher(sample)
+    one.search("backup")
+    one.indexing.wait(60)
+    assert one.known() == Known(total=24, embedded=24, skipped_lines=1, indexing=False)
