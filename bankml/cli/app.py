@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import bankml
-from bankml.cli import convert, embed, files, serve, tokenize
+from bankml.cli import convert, embed, evaluate, files, serve, tokenize
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
 
@@ -35,6 +35,7 @@ for command in (
     files.verify,
 ):
     app.command()(command)
+app.command("eval")(evaluate.evaluate)
 
 
 def _version(wanted: bool) -> None:
