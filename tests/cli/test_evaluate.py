@@ -18,8 +18,8 @@ def arguments(folder: str, minilm: Path) -> list[str]:
     return ["eval", "--data", folder, "-l", "de", "-l", "en", "--model", str(minilm)]
 
 
-def test_json(command, arguments, minilm) -> None:
-    done = command(*arguments, "--json")
+def test_json(here, arguments, minilm) -> None:
+    done = here(*arguments, "--json")
     assert done.status == 0, done.err
     (found,) = done.out.lines
     assert list(found) == ["data", "candidates", "resamples", "seed", "confidence", "models"]
@@ -41,13 +41,13 @@ def test_json(command, arguments, minilm) -> None:
     assert {row["scope"] for row in model["differences"]} == set(summary.SCOPES)
 
 
-def test_the_same_twice(command, arguments) -> None:
-    assert command(*arguments, "--json").out == command(*arguments, "--json").out
+def test_the_same_twice(here, arguments) -> None:
+    assert here(*arguments, "--json").out == here(*arguments, "--json").out
 
 
-def test_a_table_and_a_picture(command, arguments, tmp_path: Path, minilm) -> None:
+def test_a_table_and_a_picture(here, arguments, tmp_path: Path, minilm) -> None:
     plot = tmp_path / "figures.svg"
-    done = command(*arguments, "--plot", str(plot))
+    done = here(*arguments, "--plot", str(plot))
     assert done.status == 0, done.err
     lines = [line.split("\t") for line in done.out.decode().splitlines()]
     assert all(len(line) == 8 and line[0] == minilm.stem for line in lines)
@@ -73,23 +73,23 @@ def test_a_terminal_gets_a_drawn_table(terminal, arguments) -> None:
         (["--data", "/nowhere", "-l", "ja"], "/nowhere is no folder"),
     ],
 )
-def test_refusals_are_one_sentence(command, arguments, more, words) -> None:
-    done = command(*arguments, *more, "--json")
+def test_refusals_are_one_sentence(here, arguments, more, words) -> None:
+    done = here(*arguments, *more, "--json")
     assert done.status == 1
     (found,) = done.out.lines
     assert words in found["error"]
 
 
-def test_a_damaged_package(command, arguments, folder, tmp_path: Path) -> None:
+def test_a_damaged_package(here, arguments, folder, tmp_path: Path) -> None:
     path = tmp_path / faq.file_name("en")
     path.write_bytes((Path(folder) / path.name).read_bytes()[:-30])
-    done = command("eval", "--data", str(tmp_path), "-l", "en", *arguments[-2:])
+    done = here("eval", "--data", str(tmp_path), "-l", "en", *arguments[-2:])
     assert done.status == 1
     assert f"{path} cannot be read: it ends before".encode() in done.err
 
 
-def test_pages_without_a_question(command, tmp_path: Path, arguments) -> None:
+def test_pages_without_a_question(here, tmp_path: Path, arguments) -> None:
     (tmp_path / "a.en.html").write_text(debian.page({"a": ("No question", "and no answer")}))
-    done = command("eval", "--data", str(tmp_path), "-l", "en", *arguments[-2:])
+    done = here("eval", "--data", str(tmp_path), "-l", "en", *arguments[-2:])
     assert done.status == 1
     assert f"{tmp_path} holds no question with its answer".encode() in done.err
