@@ -319,6 +319,22 @@ def test_it_may_be_called_where_a_loop_runs(ollama: Scripted) -> None:
         return cloud().embed(["sky"]).shape
 
     assert asyncio.run(scene()) == (1, 64)
+    ollama.answers["/api/embed"] = lambda handler: ollama.over.wait(60)
+    end = time.monotonic() + 0.2
+
+    async def given_up() -> None:
+        with pytest.raises(CancelledError):
+            cloud().embed(["sky"], cancelled=lambda: time.monotonic() > end)
+
+    asyncio.run(given_up())
+
+
+@pytest.mark.filterwarnings("ignore:.*not on this machine")
+@pytest.mark.parametrize("address", ["http://xn--a:1", "http://\u2603:1", "https://127.0.0.1:9", "[::1]:9"])
+def test_addresses_that_lead_nowhere(ollama: Scripted, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("BANKML_OLLAMA", address)
+    with pytest.raises(UnavailableError, match=r"no Ollama answers|broke off"):
+        cloud().embed(["sky"])
 
 
 def test_what_is_no_text(ollama: Scripted) -> None:
