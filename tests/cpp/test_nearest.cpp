@@ -58,7 +58,9 @@ std::vector<Near> sorted(const std::vector<float>& cosines, const std::vector<ui
   for (size_t i = 0; i < cosines.size(); ++i) {
     if (allowed.empty() || allowed[i]) out.push_back({static_cast<int64_t>(i), cosines[i]});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Near& a, const Near& b) { return a.cosine > b.cosine; });
+  std::sort(out.begin(), out.end(), [](const Near& a, const Near& b) {
+    return a.cosine > b.cosine || (a.cosine == b.cosine && a.row < b.row);
+  });
   return out;
 }
 
