@@ -1,0 +1,129 @@
+"""Embedding what a history holds and its cache does not."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from bankml.cache import Cache, Vectors, key
+from bankml.embedders.embedder import Cancelled, Embedder
+from bankml.embedders.licences import check_licence
+from bankml.history.exchange import Exchange
+from bankml.history.file import History
+
+SHORT, LONG = 0.25, 1.0  # seconds of one call: below, the next takes twice as many texts; above, half
+MOST = 64  # texts of a call
+
+Progress = Callable[[int, int], None]
+"""Called as progress(texts embedded, texts to embed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """`embedded`: texts embedded now; `cached`: vectors that were there before; `total`: exchanges."""
+
+    embedded: int
+    cached: int
+    total: int
+    skipped_lines: int
+
+    def as_dict(self) -> dict[str, int]:
+        """As the original's programs read it."""
+        return asdict(self)
+
+
+def cache_path(history: Path) -> Path:
+    """Where the vectors of a history lie: beside it, as private as it is."""
+    return history.with_name(history.name + ".emb")
+
+
+def index(
+    path: Path,
+    embedder: Embedder,
+    records: Iterable[Mapping[str, Any]] | None = None,
+    *,
+    batch: int = MOST,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+    allow_licence: Collection[str] = (),
+) -> Indexed:
+    """Embeds the exchanges of the history at `path` (or `records` of it) that its cache has no vector for.
+
+    `batch`: texts of a call at most; each call's vectors are on the disk before the next. Raises LicenceError for a
+    model whose licence is not known to be open unless `allow_licence` names it, UnavailableError when the embedder
+    cannot go on (what it gave is kept), CancelledError, StoreError.
+    """
+    check_licence(embedder, allow_licence)
+    texts = _Records(records) if records is not None else _File(path)
+    cache = Cache(cache_path(path))
+    vectors = cache.vectors(embedder.digest, embedder.dims)
+    vectors.follow()
+    cached = len(vectors)
+    missing = [one for one in texts.keys(embedder.document_prefix).items() if one[0] not in vectors]
+    done = 0
+    for part in _batches(missing, batch):
+        part = _left(part, vectors)
+        found = embedder.embed([texts.text(number) for _, number in part], cancelled=cancelled)
+        cache.append(embedder.model, embedder.digest, [name for name, _ in part], found, embedder.engine)
+        done += len(part)
+        if progress:
+            progress(done, len(missing))
+    return Indexed(done, cached, texts.total, texts.skipped)
+
+
+def _batches(missing: list[tuple[str, int]], most: int) -> Iterator[list[tuple[str, int]]]:
+    """Parts that take about a second each, so that nobody who asks meanwhile waits for long."""
+    start, size = 0, 1
+    while start < len(missing):
+        begun = monotonic()
+        yield missing[start : start + size]
+        start += size
+        took = monotonic() - begun
+        size = min(most, size * 2) if took < SHORT else max(1, size // 2) if took > LONG else size
+
+
+def _left(part: list[tuple[str, int]], vectors: Vectors) -> list[tuple[str, int]]:
+    """What no other process has embedded meanwhile."""
+    vectors.follow()
+    return [one for one in part if one[0] not in vectors]
+
+
+class _File:
+    """Texts by number, read when they are needed: a history may be larger than memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._history = History(path)
+
+    def keys(self, prefix: str) -> dict[str, int]:
+        """The key of each text and the number of the first exchange that has it."""
+        found: dict[str, int] = {}
+
+        def add(exchange: Exchange) -> None:
+            found.setdefault(key(exchange.embedded(prefix)), self.total)
+            self.total += 1
+
+        self.total = 0
+        self._history.follow(add, found.clear)
+        self.skipped = self._history.skipped
+        return found
+
+    def text(self, number: int) -> str:
+        return self._history.exchange(number).embedded()
+
+
+class _Records:
+    """Texts of records that the caller holds."""
+
+    def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
+        said = ((str(record.get("user") or ""), str(record.get("assistant") or "")) for record in records)
+        self._exchanges = [Exchange(number, *texts) for number, texts in enumerate(said)]
+        self.total, self.skipped = len(self._exchanges), 0
+
+    def keys(self, prefix: str) -> dict[str, int]:
+        """As of _File."""
+        keys = (key(exchange.embedded(prefix)) for exchange in self._exchanges)
+        return {name: number for number, name in reversed(list(enumerate(keys)))}
+
+    def text(self, number: int) -> str:
+        return self._exchanges[number].embedded()

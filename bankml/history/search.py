@@ -1,0 +1,220 @@
+"""Searching a history by words and by meaning, as somebody types."""
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from bankml.embedders.embedder import Embedder, Vectors
+from bankml.embedders.queries import QueryVectors
+from bankml.errors import BusyError, Error, InputError
+from bankml.fusion import rrf
+from bankml.history.asked import Asked
+from bankml.history.background import Background
+from bankml.history.exchange import Exchange
+from bankml.history.file import History
+from bankml.history.indexing import Progress, index
+from bankml.history.meaning import Meaning
+from bankml.history.model import Model
+from bankml.history.status import left_out, status
+from bankml.rage import words as ranker
+from bankml.settings import Settings
+
+DEPTH = 3  # times k: so many of each arm are fused, 24 for k = 8
+MIN_BYTES = 3  # of a query in UTF-8 that is asked for its meaning
+MOST = 1000  # results of a search
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An exchange that was found. Ranks count from 1; None in an arm that does not have it among its best."""
+
+    id: int
+    user: str
+    assistant: str
+    score: float  # of the fusion: tells the order, and nothing of strength
+    cosine: float | None  # to the query; None where one of them has no vector
+    words_rank: int | None
+    meaning_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`pending`: the query's meaning is being computed; asked again in a moment, there is more."""
+
+    results: list[Hit]
+    status: str
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`total`: exchanges; `embedded`: those that have a vector; `indexing`: the others are being embedded."""
+
+    total: int
+    embedded: int
+    skipped_lines: int
+    indexing: bool
+
+
+class Searcher:
+    """One history, followed from search to search; safe to use from many threads.
+
+    `choose` gives the embedder; while it raises an Error, words alone rank and the status says why. `embed`: whether
+    exchanges without a vector are embedded in the background, which `allow_licence` may be needed for.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        choose: Callable[[], Embedder],
+        *,
+        embed: bool = True,
+        allow_licence: Collection[str] = (),
+    ) -> None:
+        self._path = path
+        self._embed = embed
+        self._allow_licence = allow_licence
+        self._lock = threading.Lock()
+        self._history = History(path)
+        self._words = ranker(Settings.read().rage_path)
+        self._model = Model(choose)
+        self._meaning: Meaning | None = None
+        self._asked: Asked | None = None
+        self.indexing = Background(self._index)
+
+    def search(self, query: str, k: int = 8, wait: float | None = None) -> Found:
+        """The k best exchanges, both arms fused by reciprocal rank; without a query the k latest.
+
+        `wait`: seconds to wait for the model and the query's vector, which goes on being computed; None: as long as
+        it takes, unless the model is busy with another query. Raises StoreError when the history cannot be read.
+        """
+        if not 1 <= k <= MOST:
+            raise InputError(f"k is {k}; give a number of results from 1 to {MOST}")
+        vector, why, pending = self._vector(query.strip(), wait)
+        with self._lock:
+            self._follow()
+            if not query.strip():
+                hits = self._latest(k)
+                return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
+            hits = self._ranked(query, vector, k)
+            return Found(hits, self._status(f"{len(hits):,}", why), pending)
+
+    def exchange(self, id: int) -> Exchange | None:
+        """The exchange of this id; None where there is none. Raises StoreError when the history cannot be read."""
+        with self._lock:
+            self._follow()
+            number = self._history.number(id)
+            return None if number is None else self._history.exchange(number)
+
+    def known(self) -> Known:
+        """What is known of the history by now. Raises StoreError when it cannot be read."""
+        self._model.look(0)
+        with self._lock:
+            self._follow()
+            embedded = self._meaning.embedded if self._meaning else 0
+            return Known(len(self._history), embedded, self._history.skipped, self.indexing.running)
+
+    def close(self) -> None:
+        """Ends the indexing."""
+        self.indexing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _vector(self, query: str, wait: float | None) -> tuple[Vectors | None, str, bool]:
+        """The query's vector; else why there is none, and whether there will be."""
+        embedder = self._model.look(wait)
+        if embedder is None:
+            return None, self._model.why, self._model.looking
+        if self._asked is None:
+            self._asked = Asked(QueryVectors(embedder))
+        if not query:
+            return None, "", False
+        if len(query.encode(errors="replace")) < MIN_BYTES:
+            return None, f"fewer than {MIN_BYTES} bytes have no meaning", False
+        try:
+            return self._asked.vector(query, wait), "", False
+        except BusyError as error:
+            return None, f"the meaning is {error}" if wait is not None else str(error), True
+        except (Error, OSError) as error:
+            return None, str(error), False
+
+    def _follow(self) -> None:
+        """What is new in the file and in its cache."""
+        if self._meaning is None and self._model.embedder:
+            meaning = Meaning(self._path, self._model.embedder)
+            for exchange in self._history.exchanges(range(len(self._history))):
+                meaning.add(exchange)
+            self._meaning = meaning
+        self._history.follow(self._add, self._reset)
+        if self._meaning:
+            self._meaning.follow()
+            if self._embed and self._meaning.missing:
+                self.indexing.start()
+
+    def _add(self, exchange: Exchange) -> None:
+        self._words.add(exchange.text)
+        if self._meaning:
+            self._meaning.add(exchange)
+
+    def _reset(self) -> None:
+        self._words = ranker(Settings.read().rage_path)
+        if self._meaning:
+            self._meaning.reset()
+
+    def _ranked(self, query: str, vector: Vectors | None, k: int) -> list[Hit]:
+        words = self._words.search(query, DEPTH * k)[0].tolist()
+        meaning: list[int] = []
+        cosines: dict[int, float] = {}
+        if vector is not None and self._meaning:
+            meaning = self._meaning.rank(vector, DEPTH * k)
+        fused = rrf(words, meaning)[:k]
+        if vector is not None and self._meaning:
+            cosines = self._meaning.cosines(vector, [number for number, _ in fused])
+        by_words, by_meaning = _ranks(words), _ranks(meaning)
+        return [
+            self._hit(number, score, cosines.get(number), by_words.get(number), by_meaning.get(number))
+            for number, score in fused
+        ]
+
+    def _latest(self, k: int) -> list[Hit]:
+        count = len(self._history)
+        return [self._hit(number, 0.0, None, None, None) for number in range(count - 1, max(-1, count - 1 - k), -1)]
+
+    def _hit(
+        self, number: int, score: float, cosine: float | None, words_rank: int | None, meaning_rank: int | None
+    ) -> Hit:
+        found = self._history.exchange(number)
+        return Hit(found.id, found.user, found.assistant, score, cosine, words_rank, meaning_rank)
+
+    def _status(self, shown: str, without: str) -> str:
+        model, embedded = None, 0
+        if self._meaning:
+            embedded = self._meaning.embedded
+            model = None if without else self._meaning.embedder.model
+        return status(shown, len(self._history), self._words.name, model, embedded, without, self._notes())
+
+    def _notes(self) -> list[str]:
+        notes = []
+        if self.indexing.running:
+            notes.append(f"embedding {self.indexing.done:,} of {self.indexing.total:,}")
+        elif self.indexing.error:
+            notes.append(f"not all is embedded: {self.indexing.error}")
+        if self._words.why:
+            notes.append(self._words.why)
+        if self._history.skipped:
+            notes.append(left_out(self._history.skipped))
+        return notes
+
+    def _index(self, progress: Progress, cancelled: Callable[[], bool]) -> None:
+        if embedder := self._model.embedder:
+            index(self._path, embedder, progress=progress, cancelled=cancelled, allow_licence=self._allow_licence)
+
+
+def _ranks(numbers: Sequence[int]) -> dict[int, int]:
+    return {number: rank for rank, number in enumerate(numbers, 1)}

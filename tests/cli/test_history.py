@@ -1,0 +1,113 @@
+"""`bankml history`."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "sample.history"
+QUESTION = "How fast is the ternary model on this laptop?"
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    path = tmp_path / "sample.history"
+    path.write_bytes(SAMPLE.read_bytes())
+    return path
+
+
+@pytest.fixture
+def nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No model, no Ollama."""
+    monkeypatch.setenv("BANKML_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "models"))
+
+
+def test_from_nothing_to_fused_results(command, sample, minilm):
+    model = str(minilm)
+    done = command("history", "index", str(sample), "--model", model, "--json")
+    assert done.out.lines == [{"embedded": 24, "cached": 0, "total": 24, "skipped_lines": 0}]
+    done = command("history", "search", str(sample), QUESTION, "-n", "3", "--model", model, "--json")
+    (answer,) = done.out.lines
+    assert "Q2_0 decode" in answer["results"][0]["assistant"]
+    assert set(answer["results"][0]) >= {"id", "user", "assistant", "score", "cosine", "words_rank", "meaning_rank"}
+    assert re.fullmatch(
+        r"3 of 24 exchanges · BM25 \(built in\) \+ \S+ \(meaning, 24 of 24 embedded\), fused by reciprocal rank",
+        answer["status"],
+    )
+    (found,) = command("history", "status", str(sample), "--model", model, "--json").out.lines
+    assert (found["embedded"], found["cached"], found["total"], found["skipped_lines"]) == (24, 24, 24, 0)
+
+
+def test_a_search_embeds_what_is_missing_first(here, sample, minilm):
+    (answer,) = here("history", "search", str(sample), QUESTION, "--model", str(minilm), "--json").out.lines
+    assert "24 of 24 embedded" in answer["status"]
+    assert sample.with_name("sample.history.emb").exists()
+
+
+def test_by_words_alone_nothing_is_written(here, sample, tmp_path):
+    (answer,) = here("history", "search", str(sample), "greenhouse heater", "--words", "--json").out.lines
+    assert "heater" in answer["results"][0]["assistant"]
+    assert "BM25 (built in) alone: as asked" in answer["status"]
+    assert [path.name for path in tmp_path.iterdir()] == ["sample.history"]
+
+
+def test_without_a_model_words_answer_and_it_is_said(here, sample, nothing):
+    done = here("history", "search", str(sample), "greenhouse heater", "--json")
+    (answer,) = done.out.lines
+    assert done.status == 0
+    assert "heater" in answer["results"][0]["assistant"]
+    assert "bankml pull all-minilm-l6-v2" in answer["status"]
+    (found,) = here("history", "status", str(sample), "--json").out.lines
+    assert (found["embedded"], found["total"], found["model"]) == (0, 24, None)
+
+
+def test_for_people(here, sample):
+    out = here("history", "search", str(sample), "greenhouse heater", "--words", "-n", "1").out.decode()
+    hit, status = out.splitlines()
+    assert hit.split("\t")[:4] == ["8", "0.016393", "", "1"]
+    assert status.startswith("# 1 of 24 exchanges")
+
+
+def test_on_a_terminal_nothing_of_a_history_steers_it(terminal, tmp_path):
+    path = tmp_path / "hostile.history"
+    said = "\x1b[31mred\x1b]0;title\x07 \u202eright to left [bold]markup[/bold] heater"
+    path.write_text(json.dumps({"user": "heater", "assistant": said}) + "\n")
+    status, shown = terminal("history", "search", str(path), "heater", "--words")
+    assert status == 0
+    assert "[bold]markup[/bold]" in shown
+    assert "\x1b[31m" not in shown
+    assert "\x1b]0" not in shown
+    assert "\u202e" not in shown
+
+
+def test_the_latest_without_a_query(here, sample):
+    (answer,) = here("history", "search", str(sample), "--words", "-n", "2", "--json").out.lines
+    assert [hit["id"] for hit in answer["results"]] == [23, 22]
+
+
+def test_compact_drops_what_is_not_needed(here, sample, minilm):
+    model = ("--model", str(minilm))
+    here("history", "index", str(sample), *model)
+    sample.write_text("".join(sample.read_text().splitlines(keepends=True)[:10]))
+    (done,) = here("history", "compact", str(sample), *model, "--json").out.lines
+    assert (done["kept"], done["unwanted"]) == (10, 14)
+    assert len(sample.with_name("sample.history.emb").read_text().splitlines()) == 10
+
+
+@pytest.mark.parametrize("subcommand", ["search", "index", "status", "compact"])
+def test_a_history_that_is_not_there(here, minilm, tmp_path, subcommand):
+    path = str(tmp_path / "none.history")
+    done = here("history", subcommand, path, "--model", str(minilm), "--json")
+    assert done.status == 1
+    assert "does not exist; give the path of a .history file" in done.out.lines[0]["error"]
+
+
+def test_bad_lines_are_counted_and_shown(here, minilm, sample):
+    with sample.open("ab") as file:
+        file.write(b'{"user": "torn\n\xff\xfe\n')
+    done = here("history", "index", str(sample), "--model", str(minilm), "--json")
+    assert done.out.lines[0]["skipped_lines"] == 2
+    (answer,) = here("history", "search", str(sample), "x", "--words", "--json").out.lines
+    assert "2 lines that are no exchange left out" in answer["status"]

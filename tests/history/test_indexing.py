@@ -1,0 +1,89 @@
+"""Embedding what a history holds and its cache does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bankml.errors import CancelledError, LicenceError
+from bankml.history.indexing import Indexed, cache_path, index
+from bankml.models.licence import Licence
+
+
+def test_every_exchange_is_embedded_once(sample, embedder):
+    assert index(sample, embedder) == Indexed(24, 0, 24, 0)
+    assert index(sample, embedder) == Indexed(0, 24, 24, 0)
+    assert sum(map(len, embedder.asked)) == 24
+
+
+def test_only_what_is_new_is_embedded(write, embedder):
+    path = write(("one", "a"), ("two", "b"))
+    index(path, embedder)
+    with path.open("a") as file:
+        file.write('{"user": "three", "assistant": "c"}\nno line\n')
+    embedder.asked.clear()
+    assert index(path, embedder) == Indexed(1, 2, 3, 1)
+    assert embedder.asked == [["three\nc"]]
+
+
+def test_what_is_embedded_is_cut_at_4000_characters(write, embedder):
+    index(write(("u" * 3000, "a" * 3000)), embedder)
+    assert embedder.asked == [["u" * 3000 + "\n" + "a" * 999]]
+
+
+def test_one_text_is_embedded_once(write, embedder):
+    path = write(("same", "cats"), ("same", "cats"))
+    assert index(path, embedder) == Indexed(1, 0, 2, 0)
+
+
+def test_records_of_a_caller_are_embedded(tmp_path, embedder):
+    path = tmp_path / "not.there"
+    records = [{"user": "one", "assistant": "a"}, {"user": "one"}, {"user": "one", "assistant": "a"}]
+    assert index(path, embedder, records) == Indexed(2, 0, 3, 0)
+    assert cache_path(path).exists()
+
+
+def test_vectors_are_as_private_as_the_text(sample, embedder):
+    index(sample, embedder)
+    assert cache_path(sample).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_was_done_stays_when_it_is_cancelled(sample, embedder):
+    asked = []
+
+    def progress(done: int, total: int) -> None:
+        asked.append((done, total))
+
+    with pytest.raises(CancelledError):
+        index(sample, embedder, progress=progress, batch=4, cancelled=lambda: len(asked) >= 2)
+    done = len(cache_path(sample).read_text().splitlines())
+    assert asked[-1] == (done, 24)
+    assert index(sample, embedder) == Indexed(24 - done, done, 24, 0)
+
+
+def test_a_licence_that_is_not_open_is_refused_unless_it_is_named(sample, embedder, monkeypatch):
+    monkeypatch.setattr(type(embedder), "licence", Licence("CC-BY-NC-4.0", False))
+    with pytest.raises(LicenceError, match=r"CC-BY-NC-4\.0"):
+        index(sample, embedder)
+    assert not cache_path(sample).exists()
+    assert index(sample, embedder, allow_licence=["CC-BY-NC-4.0"]).embedded == 24
+
+
+def test_each_line_names_the_engine_and_the_weights(sample, embedder):
+    index(sample, embedder)
+    for line in cache_path(sample).read_text().splitlines():
+        entry = json.loads(line)
+        assert (entry["digest"], entry["dims"], entry["engine"]) == (embedder.digest, 384, embedder.engine)
+
+
+def test_a_model_with_a_prefix_has_keys_of_its_own(sample, embedder, monkeypatch):
+    index(sample, embedder)
+    monkeypatch.setattr(type(embedder), "document_prefix", "passage: ")
+    assert index(sample, embedder).embedded == 24
+
+
+def test_progress_ends_at_the_total(sample: Path, embedder):
+    seen = []
+    index(sample, embedder, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (24, 24)
+    assert sorted(seen) == seen
