@@ -50,7 +50,7 @@ def search(
     """Print the exchanges that fit best; without a model they are found by words, and the last line says why."""
     from bankml.history.search import Searcher
 
-    embedder = _embedder(model, words)
+    embedder = embedder_of(model, words)
     with Searcher(file, embedder, embed=False) as searcher:
         if wait and not words:
             _embed_some(file, embedder, wait, allow_licence or [])
@@ -88,7 +88,7 @@ def status(file: File, model: Model = None, json: AsJson = False) -> None:
 
     embedder, why = None, ""
     try:
-        embedder = _embedder(model, words=False)()
+        embedder = embedder_of(model, words=False)()
     except UnavailableError as error:
         why = str(error)
     found = coverage(file, embedder)
@@ -111,7 +111,7 @@ def compact(file: File, model: Model = None, json: AsJson = False) -> None:
     """Rewrite FILE.emb with the vectors that FILE and the model need, and nothing else."""
     from bankml.history.coverage import compact as rewrite
 
-    done = rewrite(file, _embedder(model, words=False)())
+    done = rewrite(file, embedder_of(model, words=False)())
     if json:
         write_json(asdict(done))
     else:
@@ -123,7 +123,7 @@ def compact(file: File, model: Model = None, json: AsJson = False) -> None:
         )
 
 
-def _embedder(model: str | None, words: bool) -> "Callable[[], Embedder]":
+def embedder_of(model: str | None, words: bool) -> "Callable[[], Embedder]":
     """What chooses the embedder, when it is first needed; nothing is ever pulled."""
 
     def chosen() -> "Embedder":

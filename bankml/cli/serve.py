@@ -15,7 +15,9 @@ from bankml.settings import Settings, duration, strangers
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
+    from bankml.models import Choice
     from bankml.serve.access import Access
+    from bankml.serve.ragebar import Ragebar
 
 
 class LogFormat(StrEnum):
@@ -63,6 +65,9 @@ def serve(
         bool, typer.Option("--access-log", help="A line on stderr for each request, without its texts.")
     ] = False,
     log_format: Annotated[LogFormat, typer.Option(help="Of the access log.")] = LogFormat.plain,
+    history: Annotated[
+        Path | None, typer.Option(help="A .history file to search at /ui; the link is printed.", show_default=False)
+    ] = None,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve.connections import most
@@ -81,16 +86,44 @@ def serve(
         limits = Limits(max_queue, max_queue_tokens, max_connections=most(each=2 if forward else 1))
         choice = choose(model)
         address = url(host, listener, bool(access.tls))
+        ragebar = _ragebar(history, choice, threads, backend) if history else None
+        page = {"history": _link(address, ragebar)} if ragebar else {}
 
         def ready() -> None:
             if json:
-                write_json({"url": address, "model": choice.name})
+                write_json({"url": address, "model": choice.name, **page})
             else:
                 name = printable(choice.name)
                 print(f"bankml: serving {name} at {address} for clients of Ollama and of OpenAI", flush=True)
+                for link in page.values():
+                    note(f"{history} is searched at {link}, which opens once")
 
-        options = Options(threads, backend, keep, forward, log, limits, access)
+        options = Options(threads, backend, keep, forward, log, limits, access, ragebar)
         Served(choice, options).run(listener, ready)
+
+
+def _ragebar(history: Path, choice: "Choice", threads: int | None, backend: str | None) -> "Ragebar":
+    """The history, searched by the meaning that the served model gives. Raises StoreError when it cannot be read."""
+    from bankml.embedders import NativeEmbedder
+    from bankml.history.search import Searcher
+    from bankml.room import Room
+    from bankml.serve.ragebar import Ragebar
+
+    def embedder() -> NativeEmbedder:
+        settings = Settings.read()
+        used, room = threads or settings.threads, Room(threads or settings.threads, settings.embed_need)
+        return NativeEmbedder(
+            choice, settings.embed_keep_alive, room, threads=used, backend=backend or settings.backend
+        )
+
+    searcher = Searcher(history, embedder)
+    searcher.search("", 1, 0)
+    return Ragebar(history, searcher)
+
+
+def _link(address: str, ragebar: "Ragebar") -> str:
+    """The address of the page for the browser that may ask; behind a Unix socket the host is whatever is sent."""
+    return f"{'http://localhost' if address.startswith('unix:') else address}/ui?token={ragebar.session.token}"
 
 
 def _keep_alive(value: str | None) -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from bankml.embedders.embedder import Vectors
 from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, Error
+from bankml.history.background import leaving
 
 
 @dataclass(eq=False, slots=True)
@@ -56,12 +57,12 @@ class Asked:
 
     def _begin(self) -> None:
         self._working, self._next = self._next, None
-        threading.Thread(target=self._work, name="query-vector", daemon=True).start()
+        threading.Thread(target=self._work, name="query-vector").start()
 
     def _work(self) -> None:
         while question := self._working:
             try:
-                question.vector = self.queries.vector(question.text, block=True)
+                question.vector = self.queries.vector(question.text, block=True, cancelled=leaving)
             except Error as error:
                 question.error = error
             except Exception as error:

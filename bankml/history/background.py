@@ -35,7 +35,7 @@ class Background:
             if self.running or self._stopped or (self.error and monotonic() - self._ended < PATIENCE):
                 return
             self.error, self.done, self.total = "", 0, 0
-            self._thread = threading.Thread(target=self._run, name="history-index", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="history-index")
             try:
                 self._thread.start()
             except RuntimeError as error:  # the system refuses a thread
@@ -54,7 +54,7 @@ class Background:
 
     def _run(self) -> None:
         try:
-            self._work(self._progress, lambda: self._stopped)
+            self._work(self._progress, lambda: self._stopped or leaving())
         except CancelledError:
             pass
         except (Error, OSError, MemoryError) as error:
@@ -64,3 +64,11 @@ class Background:
 
     def _progress(self, done: int, total: int) -> None:
         self.done, self.total = done, total
+
+
+def leaving() -> bool:
+    """Whether the program is at its end and waits for threads that are no daemons.
+
+    A daemon that is in the engine then is ended inside of C++, which takes the process down with SIGABRT.
+    """
+    return not threading.main_thread().is_alive()

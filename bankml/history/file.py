@@ -3,6 +3,7 @@
 import os
 import stat
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -55,6 +56,11 @@ class History:
     def exchange(self, number: int) -> Exchange:
         """Exchange `number` of those seen, read from the file. Raises StoreError when the file has changed there."""
         return next(self.exchanges([number]))
+
+    def number(self, id: int) -> int | None:
+        """The number of the exchange with this id; None where there is none."""
+        found = bisect_left(self._ids, id)
+        return found if found < len(self._ids) and self._ids[found] == id else None
 
     def exchanges(self, numbers: Iterable[int]) -> Iterator[Exchange]:
         """As `exchange`, of several."""

@@ -74,7 +74,7 @@ def index(
 
 def _batches(missing: list[tuple[str, int]], most: int) -> Iterator[list[tuple[str, int]]]:
     """Parts that take about a second each, so that nobody who asks meanwhile waits for long."""
-    start, size = 0, min(4, most)
+    start, size = 0, 1
     while start < len(missing):
         begun = monotonic()
         yield missing[start : start + size]

@@ -48,6 +48,16 @@ class Found:
     pending: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`total`: exchanges; `embedded`: those that have a vector; `indexing`: the others are being embedded."""
+
+    total: int
+    embedded: int
+    skipped_lines: int
+    indexing: bool
+
+
 class Searcher:
     """One history, followed from search to search; safe to use from many threads.
 
@@ -85,8 +95,26 @@ class Searcher:
         vector, why, pending = self._vector(query.strip(), wait)
         with self._lock:
             self._follow()
-            hits = self._ranked(query, vector, k) if query.strip() else self._latest(k)
-            return Found(hits, self._status(len(hits), why), pending)
+            if not query.strip():
+                hits = self._latest(k)
+                return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
+            hits = self._ranked(query, vector, k)
+            return Found(hits, self._status(f"{len(hits):,}", why), pending)
+
+    def exchange(self, id: int) -> Exchange | None:
+        """The exchange of this id; None where there is none. Raises StoreError when the history cannot be read."""
+        with self._lock:
+            self._follow()
+            number = self._history.number(id)
+            return None if number is None else self._history.exchange(number)
+
+    def known(self) -> Known:
+        """What is known of the history by now. Raises StoreError when it cannot be read."""
+        self._model.look(0)
+        with self._lock:
+            self._follow()
+            embedded = self._meaning.embedded if self._meaning else 0
+            return Known(len(self._history), embedded, self._history.skipped, self.indexing.running)
 
     def close(self) -> None:
         """Ends the indexing."""
@@ -105,6 +133,8 @@ class Searcher:
             return None, self._model.why, self._model.looking
         if self._asked is None:
             self._asked = Asked(QueryVectors(embedder))
+        if not query:
+            return None, "", False
         if len(query.encode(errors="replace")) < MIN_BYTES:
             return None, f"fewer than {MIN_BYTES} bytes have no meaning", False
         try:
@@ -142,7 +172,7 @@ class Searcher:
         meaning: list[int] = []
         cosines: dict[int, float] = {}
         if vector is not None and self._meaning:
-            meaning = self._meaning.rank(vector, DEPTH * k).numbers.tolist()
+            meaning = self._meaning.rank(vector, DEPTH * k)
         fused = rrf(words, meaning)[:k]
         if vector is not None and self._meaning:
             cosines = self._meaning.cosines(vector, [number for number, _ in fused])
@@ -162,7 +192,7 @@ class Searcher:
         found = self._history.exchange(number)
         return Hit(found.id, found.user, found.assistant, score, cosine, words_rank, meaning_rank)
 
-    def _status(self, shown: int, without: str) -> str:
+    def _status(self, shown: str, without: str) -> str:
         model, embedded = None, 0
         if self._meaning:
             embedded = self._meaning.embedded

@@ -2,16 +2,17 @@
 
 
 def status(
-    shown: int, total: int, words: str, meaning: str | None, embedded: int, without: str, notes: list[str]
+    shown: str, total: int, words: str, meaning: str | None, embedded: int, without: str, notes: list[str]
 ) -> str:
     """`3 of 3 exchanges · BM25 (built in) + bge-m3 (meaning, 3 of 3 embedded), fused by reciprocal rank`.
 
-    `meaning`: the model that ranked; None: words alone did, and `without` is why. `notes` follow, each behind a `·`.
+    `shown`: how many of them, or which. `meaning`: the model that ranked; None: words alone did, and `without` is why.
+    `notes` follow, each behind a `·`.
     """
     arms = f"{words} alone: {without}"
     if meaning:
         arms = f"{words} + {meaning} (meaning, {embedded:,} of {total:,} embedded), fused by reciprocal rank"
-    return " · ".join([f"{shown:,} of {total:,} exchanges", arms, *notes])
+    return " · ".join([f"{shown} of {total:,} exchanges", arms, *notes])
 
 
 def left_out(lines: int) -> str:

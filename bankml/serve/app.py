@@ -11,9 +11,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bankml.errors import Error
-from bankml.serve import catalogue, ollama, openai, openapi, own, pages, stats
+from bankml.serve import catalogue, history, ollama, openai, openapi, own, pages, stats
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.ending import Ending
+from bankml.serve.entrance import Entrance
 from bankml.serve.errors import ONLY_EMBEDS, RefusedError, refuse
 from bankml.serve.guard import Guard
 from bankml.serve.keys import Keys
@@ -24,6 +25,7 @@ from bankml.serve.state import State
 from bankml.serve.visit import Visit
 
 if TYPE_CHECKING:
+    from bankml.serve.ragebar import Ragebar
     from bankml.serve.upstream import Upstream
 
 ROUTES = [
@@ -69,12 +71,15 @@ def create_app(
     access: Access = ANYBODY,
     upstream: "Upstream | None" = None,
     log: Callable[[Visit], None] | None = None,
+    ragebar: "Ragebar | None" = None,
 ) -> Starlette:
     """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused.
 
     `upstream`: the Ollama that gets what bankml does not answer; None: nothing is forwarded. `log` is called with each
-    request that is over, see Recorder.
+    request that is over, see Recorder. `ragebar`: the history that is searched under /ui.
     """
+    entrance = [Middleware(Entrance, session=ragebar.session, keys=bool(access.keys))] if ragebar else []
+    routes = [*ROUTES, *(history.ROUTES if ragebar else [])]
     keys = [Middleware(Keys, keys=access.keys)] if access.keys else []
     forwarding = []
     if upstream:
@@ -84,12 +89,13 @@ def create_app(
     held = shared.ledger.held
     shared.metrics.watch(lambda: (held.requests, held.tokens), lambda: len(shared.engines.loaded()))
     app = Starlette(
-        routes=[Route("/", root), *ROUTES, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
+        routes=[Route("/", root), *routes, *(Route(f"/api/{path}", elsewhere, methods=METHODS) for path in ELSEWHERE)],
         middleware=[
             Middleware(Recorder, metrics=shared.metrics, log=log),
             Middleware(Ending),
             Middleware(Guard, loopback=loopback),
             *cors(access.origins),
+            *entrance,
             *keys,
             Middleware(Accounts, ledger=shared.ledger),
             *forwarding,
@@ -98,4 +104,6 @@ def create_app(
     )
     app.state.shared = shared
     app.state.upstream = upstream
+    app.state.ragebar = ragebar
+    app.state.tabs = (pages.SERVER, pages.HISTORY) if ragebar else (pages.SERVER,)
     return app

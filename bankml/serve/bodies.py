@@ -8,8 +8,8 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from bankml.serve.errors import CANCELED, INPUT_TYPE, RefusedError
+from bankml.serve.ledger import ledger
 from bankml.serve.limits import MIB, Limits
-from bankml.serve.state import state
 from bankml.serve.syntax import go_words
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -71,8 +71,8 @@ def listed(value: msgspec.Raw, most: int) -> list[str]:
 async def _bytes(request: Request) -> bytes:
     if (coding := request.headers.get("content-encoding", "")).lower() not in ("", "identity"):
         raise RefusedError(415, f"the body has the Content-Encoding {coding!r}; send it uncompressed")
-    ledger = state(request).ledger
-    limits = ledger.limits
+    accounts = ledger(request.scope)
+    limits = accounts.limits
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced) > limits.max_body_bytes:
         raise _too_large(limits)
@@ -84,7 +84,7 @@ async def _bytes(request: Request) -> bytes:
             async for chunk in request.stream():
                 patience.reschedule(min(clock() + limits.max_silence_seconds, end))
                 body += chunk
-                ledger.take_bytes(request.scope, len(body))
+                accounts.take_bytes(request.scope, len(body))
                 if len(body) > limits.max_body_bytes:
                     raise _too_large(limits)
     except TimeoutError:

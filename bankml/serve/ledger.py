@@ -95,10 +95,18 @@ class Accounts:
         self._ledger = ledger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["bankml.ledger"] = self._ledger
         try:
             await self._app(scope, receive, send)
         finally:
             self._ledger.release(scope)
+
+
+def ledger(scope: Scope) -> Ledger:
+    """The ledger of the server that got the request of this scope."""
+    found = scope["bankml.ledger"]
+    assert isinstance(found, Ledger)
+    return found
 
 
 def held(scope: Scope) -> Held:

@@ -10,8 +10,8 @@ JSON, TEXT, HTML = "application/json", "text/plain", "text/html"
 WORDS = {
     400: "The request cannot be served as asked; the sentence says why",
     401: "The server wants a key",
-    403: "The Host header or the Origin is not one that this server answers",
-    404: "No such model on this machine",
+    403: "The Host header or the Origin is not one that this server answers, or the history is another browser's",
+    404: "No such model on this machine, or no such exchange in the history",
     408: "The body stopped coming",
     413: "The body is too large",
     415: "The body is compressed, or a web page sent another type than JSON",
@@ -45,6 +45,7 @@ class Operation:
     answer: str
     body: str | None = None
     example: Item = field(default_factory=dict)
+    names_model: bool = True  # its body does
     cut: bool = False  # it tells how many inputs it cut
     cached: bool = False
     also: tuple[int, ...] = ()  # statuses beside ALWAYS
@@ -53,7 +54,7 @@ class Operation:
         """The operation object, with `model` as the example's."""
         said: Item = {"tags": [self.tag], "operationId": self.name, "summary": self.summary}
         if self.body:
-            example = {"model": model, **self.example}
+            example = {"model": model, **self.example} if self.names_model else self.example
             schema = {"$ref": f"#/components/schemas/{self.body}"}
             said["requestBody"] = {"required": True, "content": {JSON: {"schema": schema, "example": example}}}
         family = "OpenAIError" if self.tag == "OpenAI" else "Error"
@@ -94,6 +95,25 @@ OPERATIONS = {
     "POST /tokenize": Operation(
         "bankml", "tokenize", "Token ids of texts, uncut", "Tokens", "TokenizeRequest", {"input": SKY}
     ),
+    "POST /history/search": Operation(
+        "bankml",
+        "search_history",
+        "Exchanges of the history by words and by meaning",
+        "HistoryFound",
+        "HistorySearchRequest",
+        {"query": SKY, "k": 8},
+        names_model=False,
+    ),
+    "POST /history/exchange": Operation(
+        "bankml",
+        "read_exchange",
+        "One exchange of the history, whole",
+        "HistoryExchange",
+        "HistoryExchangeRequest",
+        {"id": 0, "query": SKY},
+        names_model=False,
+    ),
+    "GET /history/status": Operation("bankml", "history_status", "How much of a history is embedded", "HistoryStatus"),
     "GET /metrics": Operation("bankml", "metrics", "Counters and histograms for Prometheus", TEXT),
     "GET /stats": Operation("bankml", "stats", "What the server is doing", "Stats"),
     "GET /openapi.json": Operation("bankml", "openapi", "This document", "Document", cached=True),

@@ -1,7 +1,8 @@
-"""The two pages for people, /docs and /ui: whole in one answer, allowed to ask nobody but this server."""
+"""The pages for people, /docs and /ui: whole in one answer, allowed to ask nobody but this server."""
 
 import base64
 import re
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,16 +10,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bankml.serve.cached import Cached
+from bankml.serve.entrance import exchanged
 
 STATIC = Path(__file__).parent / "static"
+SHARED = ("frame.css", "frame.js", "key.html")
+SERVER, HISTORY = "server", "history"  # the tabs of /ui, each with its .html, .css and .js
 
 
-def _page(name: str) -> Cached:
-    """The endpoint of static/`name`, with what both pages share put in: style, script, the question for a key."""
-    text = (STATIC / name).read_text()
-    for part in ("frame.css", "frame.js", "key.html"):
-        text = text.replace(f"/* {part} */", (STATIC / part).read_text())
+def _page(name: str, parts: dict[str, str]) -> Cached:
+    """static/`name` with each key of `parts` replaced, and with what both pages share."""
+    text = _read(name)
+    for place, part in ({f"/* {name} */": _read(name) for name in SHARED} | parts).items():
+        text = text.replace(place, part)
     return Cached(text.encode(), "text/html; charset=utf-8", _headers(text))
+
+
+def _read(name: str) -> str:
+    return (STATIC / name).read_text()
 
 
 def _headers(text: str) -> dict[str, str]:
@@ -46,14 +54,35 @@ def _hashes(tag: str, text: str) -> str:
     return " ".join(f"'sha256-{base64.b64encode(sha256(part.encode()).digest()).decode()}'" for part in found)
 
 
-_DOCS, _UI = _page("docs.html"), _page("ui.html")
+@cache
+def _docs() -> Cached:
+    return _page("docs.html", {})
+
+
+@cache
+def _ui(tabs: tuple[str, ...]) -> Cached:
+    links = [f'<a id="link-{tab}" href="#{tab}">{tab.capitalize()}</a>' for tab in tabs]
+    if SERVER in tabs:
+        links.append('<a href="/docs">Addresses</a>')
+    joined = {suffix: "".join(_read(f"{tab}.{suffix}") for tab in tabs) for suffix in ("css", "html", "js")}
+    parts = {
+        "<!-- title -->": ", ".join(tabs),
+        "<!-- links -->": "".join(links),
+        "<!-- tabs -->": joined["html"],
+        "/* tabs.css */": _read("tabs.css") + joined["css"],
+        "/* tabs.js */": _read("tabs.js") + joined["js"],
+    }
+    return _page("ui.html", parts)
 
 
 async def docs(request: Request) -> Response:
     """The description of every address, made from /openapi.json."""
-    return _DOCS.answer(request)
+    return _docs().answer(request)
 
 
 async def ui(request: Request) -> Response:
-    """What the server is doing, live."""
-    return _UI.answer(request)
+    """What the server is doing, live, and the history that it serves; the link to that is exchanged for a cookie."""
+    ragebar, token = request.app.state.ragebar, request.query_params.get("token")
+    if ragebar and token is not None and request.method == "GET":
+        return exchanged(request, ragebar.session, token)
+    return _ui(request.app.state.tabs).answer(request)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from bankml.serve import catalogue, ollama, openai, own
+from bankml.serve import catalogue, history, ollama, openai, own
 from bankml.serve.limits import Limits
 
 Schema = dict[str, Any]
@@ -119,6 +119,30 @@ EMBEDDING = answer(
     }
 )
 
+QUERY: Schema = {**STRING, "description": "What is looked for; empty: nothing."}
+RANK: Schema = {"type": ["integer", "null"], "minimum": 1, "description": "Null where that arm does not have it."}
+MARKS = listed(
+    listed(COUNT, minItems=2, maxItems=2), description="From and to of each match, in UTF-16 code units, as JavaScript."
+)
+EXCHANGE: dict[str, Schema] = {
+    "id": {**COUNT, "description": "The number of its line among those of the file that are not empty."},
+    "user": STRING,
+    "assistant": STRING,
+    "user_marks": MARKS,
+    "assistant_marks": MARKS,
+    "cut": {**FLAG, "description": "Something of the texts is left out, `…` in its place."},
+}
+PENDING: Schema = {**FLAG, "description": "The meaning is being computed; the same query gives more in a moment."}
+HIT = answer(
+    {
+        **EXCHANGE,
+        "score": {"type": "number", "description": "By reciprocal rank: says the order, nothing of strength."},
+        "cosine": {"type": ["number", "null"]},
+        "words_rank": RANK,
+        "meaning_rank": RANK,
+    }
+)
+
 SCHEMAS: dict[str, Schema] = {
     "EmbedRequest": request(
         ollama.EmbedRequest,
@@ -206,6 +230,18 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "TokenizeRequest": request(own.TokenizeRequest, ["input"], model=OPTIONAL_MODEL, input=TEXTS),
     "Tokens": answer({"model": STRING, "tokens": listed(listed(COUNT))}),
+    "HistorySearchRequest": request(
+        history.SearchRequest,
+        [],
+        query={**QUERY, "description": "What is looked for; empty: the latest exchanges."},
+        k={"type": "integer", "minimum": 1, "maximum": 1000, "description": "How many exchanges at most."},
+    ),
+    "HistoryFound": answer({"results": listed(HIT), "status": STRING, "pending": PENDING, "file": STRING}),
+    "HistoryExchangeRequest": request(history.ExchangeRequest, ["id"], id={"type": "integer"}, query=QUERY),
+    "HistoryExchange": answer(EXCHANGE),
+    "HistoryStatus": answer(
+        {"file": STRING, **dict.fromkeys(("total", "embedded", "skipped_lines"), COUNT), "indexing": FLAG}
+    ),
     "Stats": answer(
         {
             **dict.fromkeys(("version", "backend", "model"), STRING),

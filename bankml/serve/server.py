@@ -26,6 +26,7 @@ from bankml.serve.workers import Workers
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
+    from bankml.serve.ragebar import Ragebar
     from bankml.serve.upstream import Upstream
 
 
@@ -40,6 +41,7 @@ class Options:
     log: str | None = None  # the format of the access log
     limits: Limits = field(default_factory=Limits)
     access: Access = ANYBODY
+    ragebar: "Ragebar | None" = None  # the history that is searched under /ui
 
 
 class Served:
@@ -68,12 +70,14 @@ class Served:
             state.metrics.runs_on(loaded.encoder.backend)
         upstream = _upstream(options.forward) if options.forward else None
         log = access_log(sys.stderr, options.log) if options.log else None
-        app = create_app(state, is_loopback(listener), options.access, upstream, log)
+        app = create_app(state, is_loopback(listener), options.access, upstream, log, options.ragebar)
         try:
             await Http(app, options.access.tls, ready, state.ending, options.limits.max_connections).answer(listener)
         finally:
             if upstream:
                 await upstream.close()
+            if options.ragebar:
+                options.ragebar.close()
             state.close()
 
 

@@ -18,7 +18,7 @@ from bankml.embedders import choose
 from bankml.embedders import exchange as exchanges
 from bankml.embedders.identity import Identity
 from bankml.embedders.ollama import OllamaEmbedder, of_store
-from bankml.errors import BusyError, CancelledError, InputError, NotFiniteError, UnavailableError
+from bankml.errors import BusyError, CancelledError, InputError, ModelWarning, NotFiniteError, UnavailableError
 from bankml.models import ollama_store
 from bankml.settings import Settings
 from tests.embedders.scripted import Scripted, send, vector
@@ -319,7 +319,8 @@ def test_an_ollama_elsewhere_is_told_of(store: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OLLAMA_MODELS", str(store))
     monkeypatch.setenv("BANKML_OLLAMA", "http://192.0.2.1:11434")
     monkeypatch.setattr(exchanges, "CONNECT", 0.05)
-    found = cloud(left=Available(0, "a test")).status()
+    with pytest.warns(ModelWarning, match="not on this machine: what is embedded is sent there"):
+        found = cloud(left=Available(0, "a test")).status()
     assert "not on this machine: what is embedded is sent there" in found["notes"][0]
     assert "system memory" not in found["why"]
 

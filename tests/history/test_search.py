@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
 from bankml.history.indexing import index
-from bankml.history.search import Searcher
+from bankml.history.search import Known, Searcher
 
 
 def _none() -> Embedder:
@@ -92,6 +93,29 @@ def test_a_keystroke_does_not_wait_for_a_query_that_is_being_computed(sample, se
     assert ["backu"] not in embedder.asked  # overtaken before it was begun
 
 
+def test_who_waits_for_a_query_that_was_overtaken_is_told_at_once(sample, searcher, embedder):
+    index(sample, embedder)
+    one = searcher(sample)
+    one.search("warm", wait=None)
+    embedder.gate.clear()
+    one.search("working", wait=0)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(one.search, "overtaken", 8, 3600)
+        _until(lambda: one._asked._next is not None)
+        one.search("newest", wait=0)
+        assert waiting.result(30).pending
+        embedder.gate.set()
+
+
+def test_each_arm_gives_three_times_as_many_as_are_asked_for(sample, searcher, embedder):
+    index(sample, embedder)
+    one = searcher(sample)
+    ranks = [hit.meaning_rank for hit in one.search("the model and the machine", k=8).results]
+    assert max(filter(None, ranks)) > 8
+    words = [hit.words_rank for hit in one.search("the model and the machine", k=4).results]
+    assert max(filter(None, words)) > 4
+
+
 def test_a_query_of_fewer_than_three_bytes_has_no_meaning(sample, searcher, embedder):
     index(sample, embedder)
     embedder.asked.clear()
@@ -110,6 +134,7 @@ def test_words_of_every_script_are_found(sample):
 def test_without_a_query_the_latest_come_first(sample, searcher):
     found = searcher(sample).search("  ", k=3)
     assert [hit.id for hit in found.results] == [23, 22, 21]
+    assert found.status.startswith("the latest 3 of 24 exchanges · BM25 (built in) + all-minilm-l6-v2-f16 (meaning, ")
 
 
 def test_an_edited_exchange_is_found_by_its_new_words_and_embedded_anew(write, searcher, embedder):
@@ -194,3 +219,26 @@ def test_the_order_is_that_of_an_exact_search(tmp_path, write, searcher, embedde
     assert [hit.id for hit in ranked if hit.meaning_rank <= 8] == np.argsort(-exact, kind="stable")[
         : len(ranked)
     ].tolist()
+
+
+def test_an_exchange_is_read_by_its_id(write, searcher):
+    path = write(("one", "a"), ("two", "b"))
+    path.write_text("no exchange\n" + path.read_text() + "[]\n")
+    one = searcher(path)
+    assert [(id, found and found.user) for id in range(-1, 5) for found in [one.exchange(id)]] == [
+        (-1, None),
+        (0, None),
+        (1, "one"),
+        (2, "two"),
+        (3, None),
+        (4, None),
+    ]
+
+
+def test_what_is_known_of_a_history(sample, searcher):
+    with sample.open("a") as file:
+        file.write("no exchange\n")
+    one = searcher(sample)
+    one.search("backup")
+    one.indexing.wait(60)
+    assert one.known() == Known(total=24, embedded=24, skipped_lines=1, indexing=False)

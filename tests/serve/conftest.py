@@ -18,19 +18,23 @@ from bankml.serve.engines import Engines
 from bankml.serve.ledger import Ledger
 from bankml.serve.limits import Limits
 from bankml.serve.names import Names
+from bankml.serve.ragebar import Ragebar
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
 from oracle import seeded
+from tests.serve.browsing import chromium
 
 Ask = Callable[..., httpx.Response]
 
 
 @contextmanager
-def inside(model: Path, room: Room | None = None, access: Access = ANYBODY, **limits: float) -> Iterator[Ask]:
+def inside(
+    model: Path, room: Room | None = None, access: Access = ANYBODY, ragebar: Ragebar | None = None, **limits: float
+) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
     engines, ledger = Engines(300 * 10**9, threads=1, room=room), Ledger(Limits(**limits))
     state = State(Names(models.choose(str(model))), engines, Workers(2), ledger)
-    transport = httpx.ASGITransport(create_app(state, True, access))
+    transport = httpx.ASGITransport(create_app(state, True, access, ragebar=ragebar))
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         yield lambda *arguments, **more: runner.run(client.request(*arguments, **more))
@@ -76,3 +80,19 @@ def pair(tmp_path_factory) -> Pair:
     issued.private_key_pem.write_to_path(pair.key)
     authority.cert_pem.write_to_path(pair.authority)
     return pair
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """One browser for the tests of all pages."""
+    with chromium(tmp_path_factory.mktemp("profile")) as driver:
+        yield driver
+
+
+@pytest.fixture
+def page(browser):
+    """The browser without what earlier tests left in its logs."""
+    browser.get("about:blank")
+    browser.get_log("browser")
+    browser.get_log("performance")
+    return browser

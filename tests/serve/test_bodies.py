@@ -6,7 +6,6 @@ import json
 import socket
 import string
 import time
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -116,9 +115,8 @@ def test_a_body_that_is_read_twice_is_counted_once():
 
     async def scene() -> None:
         ledger = Ledger(Limits(max_bodies_bytes=len(half) + 2))
-        app = SimpleNamespace(state=SimpleNamespace(shared=SimpleNamespace(ledger=ledger)))
         messages = [{"type": "http.request", "body": part, "more_body": part is half} for part in (b'"}', half)]
-        scope = {"type": "http", "method": "POST", "path": "/api/embed", "headers": [], "app": app}
+        scope = {"type": "http", "method": "POST", "path": "/api/embed", "headers": [], "bankml.ledger": ledger}
 
         async def receive():
             return messages.pop()

@@ -6,17 +6,15 @@ import shutil
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 import uvicorn
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from bankml.models import choose
 from bankml.serve.app import create_app
@@ -24,54 +22,13 @@ from bankml.serve.engines import Engines
 from bankml.serve.names import Names
 from bankml.serve.state import State
 from bankml.serve.workers import Workers
+from tests.serve.browsing import PATIENCE, asked, needs_browser, text, wait, window
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="no browser here: apt-get install chromium chromium-driver"
-)
-PATIENCE = 30  # seconds, of a machine that does much else
+pytestmark = needs_browser
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory) -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    profile = tmp_path_factory.mktemp("profile")
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", f"user-data-dir={profile}"):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    driver.set_page_load_timeout(PATIENCE)
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture
-def page(browser) -> webdriver.Chrome:
-    """The browser without what earlier tests left in its logs."""
-    browser.get("about:blank")
-    browser.get_log("browser")
-    browser.get_log("performance")
-    return browser
-
-
-def text(page: webdriver.Chrome, name: str) -> str:
-    return page.find_element(By.ID, name).text
-
-
-def wait(page: webdriver.Chrome, condition: Callable[[], object]) -> None:
-    WebDriverWait(page, PATIENCE, poll_frequency=0.1).until(lambda _: condition())
-
-
-def live(page: webdriver.Chrome) -> None:
+def live(page) -> None:
     wait(page, lambda: text(page, "state") == "live" and text(page, "memory") != "\u2013")
-
-
-def asked(page: webdriver.Chrome) -> list[str]:
-    """Every address that the browser asked since the last look; those within the page itself are not asked."""
-    events = [json.loads(entry["message"])["message"] for entry in page.get_log("performance")]
-    sent = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    return [address for address in sent if not address.startswith("data:")]
 
 
 def embed(url: str, model: str, texts: list[str]) -> None:
@@ -147,7 +104,7 @@ def test_a_models_name_is_text(page, serving, tiny, tmp_path):
         live(page)
         assert HOSTILE in text(page, "facts")
         assert HOSTILE in text(page, "models")
-        assert page.title == "bankml: status"
+        assert page.title == "bankml: server"
         page.get(f"{server.url}/docs#embed")
         wait(page, lambda: page.find_elements(By.CSS_SELECTOR, "#embed textarea"))
         body = page.find_element(By.CSS_SELECTOR, "#embed textarea").get_property("value")
@@ -272,15 +229,11 @@ def test_every_line_for_a_shell_does_what_it_says(page, server):
 @pytest.mark.parametrize("path", ["/ui", "/docs"])
 @pytest.mark.parametrize("width", [320, 400, 1200])
 def test_a_page_fits_its_window(page, server, path, width):
-    device = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
-    try:
+    with window(page, width):
         page.get(server.url + path)
         wait(page, lambda: page.find_elements(By.CSS_SELECTOR, "dd, details"))
         page.execute_script("for (const card of document.querySelectorAll('details')) card.open = true")
         assert page.execute_script("return document.documentElement.scrollWidth") <= width
-    finally:
-        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @pytest.mark.parametrize("path", ["/ui", "/docs"])

@@ -1,14 +1,20 @@
 """/docs and /ui: whole in one answer, and nothing in them that another site could send, run or read."""
 
+import asyncio
 import base64
 import re
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from html.parser import HTMLParser
 from importlib.resources import files
 
+import httpx
 import pytest
 
-PAGES = ["/docs", "/ui"]
+from bankml.serve import history_server
+from tests.serve.histories import SKY, ragebar, write
+
+PAGES = ["/docs", "/ui", "/ui of a history", "/ui of both"]
 
 
 class Tags(HTMLParser):
@@ -23,14 +29,38 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
+@pytest.fixture(scope="module")
+def pages(tiny, application, applications, tmp_path_factory) -> Iterator[Callable[..., httpx.Response]]:
+    """Asks for a page by its name in PAGES."""
+    bar = ragebar(write(tmp_path_factory.mktemp("pages") / "sky.history", SKY))
+    alone = httpx.ASGITransport(history_server.create_app(bar))
+
+    def of_a_history(*arguments, **more) -> httpx.Response:
+        async def asked() -> httpx.Response:
+            async with httpx.AsyncClient(transport=alone, base_url="http://localhost") as client:
+                return await client.request(*arguments, **more)
+
+        return asyncio.run(asked())
+
+    with applications(tiny, ragebar=bar) as of_both:
+        servers = {"": application, "a history": of_a_history, "both": of_both}
+
+        def ask(name: str, **more) -> httpx.Response:
+            path, _, server = name.partition(" of ")
+            return servers[server]("GET", path, **more)
+
+        yield ask
+    bar.close()
+
+
 def policy(answer) -> dict[str, str]:
     parts = answer.headers["content-security-policy"].split("; ")
     return {name: value for name, _, value in (part.partition(" ") for part in parts)}
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_only_what_stands_in_the_page_runs(application, path):
-    answer = application("GET", path)
+def test_only_what_stands_in_the_page_runs(pages, path):
+    answer = pages(path)
     rules = policy(answer)
     for tag in ("script", "style"):
         parts = re.findall(f"<{tag}>(.*?)</{tag}>", answer.text, re.DOTALL)
@@ -45,8 +75,8 @@ def test_only_what_stands_in_the_page_runs(application, path):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_names_no_other_site_and_has_no_handlers_or_styles_of_its_own(application, path):
-    for tag, attributes in Tags(application("GET", path).text).found:
+def test_a_page_names_no_other_site_and_has_no_handlers_or_styles_of_its_own(pages, path):
+    for tag, attributes in Tags(pages(path).text).found:
         assert tag not in ("iframe", "object", "embed", "base", "img")
         assert not any(name.startswith("on") or name == "style" for name in attributes)
         for name in ("href", "src", "action"):
@@ -54,32 +84,36 @@ def test_a_page_names_no_other_site_and_has_no_handlers_or_styles_of_its_own(app
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_what_comes_from_elsewhere_is_inserted_as_text(application, path):
-    script = re.search("<script>(.*)</script>", application("GET", path).text, re.DOTALL)[1]
+def test_what_comes_from_elsewhere_is_inserted_as_text(pages, path):
+    script = re.search("<script>(.*)</script>", pages(path).text, re.DOTALL)[1]
     assert not re.search(
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|localStorage", script
+        r"innerHTML|outerHTML|insertAdjacentHTML|DOMParser|document\.write|eval\(|new Function", script
     )
+    stored = re.findall(r"localStorage\.\w+\((\w+)", script)
+    assert len(stored) == script.count("localStorage")
+    assert set(stored) <= {"PROOF"}  # of the link alone, never a key
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_has_landmarks_a_language_and_fits_a_phone(application, path):
-    found = Tags(application("GET", path).text).found
+def test_a_page_has_landmarks_a_language_and_fits_a_phone(pages, path):
+    found = Tags(pages(path).text).found
     assert {"header", "nav", "main", "footer", "h1", "title"} <= {tag for tag, _ in found}
     assert ("html", {"lang": "en"}) in found
     assert any(attributes.get("name") == "viewport" for _, attributes in found)
-    assert application("GET", path).headers["content-type"] == "text/html; charset=utf-8"
+    assert pages(path).headers["content-type"] == "text/html; charset=utf-8"
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_sent_only_to_those_who_lack_it(application, path):
-    etag = application("GET", path).headers["etag"]
-    assert application("GET", path, headers={"If-None-Match": etag}).status_code == 304
+def test_a_page_is_sent_only_to_those_who_lack_it(pages, path):
+    etag = pages(path).headers["etag"]
+    assert pages(path, headers={"If-None-Match": etag}).status_code == 304
 
 
-def test_pages_are_small_and_lie_in_the_package(application):
-    assert all(len(application("GET", path).content) < 40_000 for path in PAGES)
+def test_pages_are_small_and_lie_in_the_package(pages):
+    assert all(len(pages(path).content) < 40_000 for path in PAGES)
     names = {file.name for file in files("bankml.serve").joinpath("static").iterdir()}
-    assert names == {"docs.html", "frame.css", "frame.js", "key.html", "ui.html"}
+    tabs = {f"{tab}.{suffix}" for tab in ("server", "history") for suffix in ("html", "css", "js")}
+    assert names == tabs | {"docs.html", "ui.html", "frame.css", "frame.js", "tabs.css", "tabs.js", "key.html"}
 
 
 def test_the_root_stays_ollamas_sentence(application):
@@ -98,7 +132,7 @@ def test_text_is_readable_in_both_schemes(application, scheme):
     blocks = re.findall(r":root \{(.*?)\}", application("GET", "/ui").text, re.DOTALL)
     colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", blocks[scheme]))
     pairs = [(ink, back) for ink in ("ink", "soft", "accent", "good", "warn", "bad") for back in ("back", "card")]
-    pairs += [("ink", "faint"), ("accent-ink", "accent"), ("bad", "bad-back")]
+    pairs += [("ink", "faint"), ("soft", "faint"), ("ink", "mark"), ("accent-ink", "accent"), ("bad", "bad-back")]
     for ink, back in pairs:
         light, dark = sorted((luminance(colors[ink]), luminance(colors[back])), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, back)

@@ -39,7 +39,7 @@ async function ask(path, options = {}) {
   for (;;) {
     const headers = { ...options.headers };
     if (storedKey()) headers.Authorization = `Bearer ${storedKey()}`;
-    const signal = AbortSignal.timeout(options.patience ?? 600000);
+    const signal = AbortSignal.any([AbortSignal.timeout(options.patience ?? 600000), options.signal].filter(Boolean));
     const answer = await fetch(path, { ...options, headers, signal, cache: "no-store" });
     if (answer.status !== 401) return answer;
     await askForKey();
