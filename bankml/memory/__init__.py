@@ -17,7 +17,7 @@ from bankml.history.indexing import Progress
 
 Unavailable = UnavailableError
 
-__all__ = ["Unavailable", "cached", "embed", "fuse", "index", "index_async", "query_vector", "status"]
+__all__ = ["Unavailable", "cached", "embed", "fuse", "index", "index_async", "publish", "query_vector", "status"]
 
 _UNKNOWN: dict[str, Any] = {
     "model": None,
@@ -130,6 +130,15 @@ def cached(history: str | os.PathLike[str]) -> dict[str, Vectors]:
 def fuse(words: Sequence[int], meaning: Sequence[int], k: int = RRF_K) -> list[tuple[int, float]]:
     """Two rankings, best first, as one by reciprocal rank: (item, score); ties keep the words' order."""
     return rrf(words, meaning, k=k)
+
+
+def publish(
+    history: str | os.PathLike[str], agent: str, *, include_private: bool = False, **options: Any
+) -> dict[str, Any]:
+    """As `bankml.publish.publish`, with its options: {"exchanges", "embedded", "embedding" (the sentence), …}."""
+    from bankml.publish import publish as to_database
+
+    return to_database(history, agent, include_private=include_private, **options).json()
 
 
 def _read_only(vector: Vectors) -> Vectors:

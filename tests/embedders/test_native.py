@@ -195,6 +195,7 @@ def test_status_loads_nothing(tiny: Path) -> None:
     assert found["why"] == ""
     assert (found["model"], found["dims"], found["provider"]) == ("tiny", 64, "native")
     assert found["bytes"] == tiny.stat().st_size
+    assert found["digest"] is None  # not even the file was read
     assert (found["licence"], found["open"]) == ("unknown", False)
     assert "--allow-licence 'unknown'" in found["notes"][0]
 

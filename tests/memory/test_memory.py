@@ -144,3 +144,15 @@ def test_indexing_without_a_model_says_why(tmp_path: Path, monkeypatch: pytest.M
         memory.index(tmp_path / "a.history", RECORDS)
     assert not list(tmp_path.glob("*.emb"))
     assert memory.index(tmp_path / "a.history", RECORDS, allow_licence="unknown")["embedded"] == 2
+
+
+@pytest.mark.usefixtures("stocked_home")
+def test_a_history_is_published(tmp_path: Path, dsn: str) -> None:
+    history = tmp_path / "ada.history"
+    history.write_text("".join(json.dumps(record) + "\n" for record in RECORDS))
+    digest = ALL_MINILM_L6_V2.gguf_sha256[:8]
+    found = memory.publish(history, "ada", include_private=True, dsn=dsn)
+    assert found["embedding"] == f"2 of 2 exchanges embedded with all-minilm-l6-v2 ({digest}…)"
+    assert (found["exchanges"], found["embedded"]) == (2, 2)
+    found = memory.publish(history, "ada", dsn=dsn)
+    assert (found["exchanges"], found["embedded"], found["private_included"]) == (0, 0, False)
