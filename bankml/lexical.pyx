@@ -5,7 +5,7 @@ from threading import Lock
 
 import numpy as np
 
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libcpp.queue cimport priority_queue
 from libcpp.utility cimport pair
@@ -17,10 +17,19 @@ from bankml.terms import spans, tokens
 __all__ = ["Index", "spans", "tokens"]
 
 K1_MOST = 1000.0  # beyond it a score is tf times idf to three digits
+cdef double SURELY = 1 - 1e-9  # scores are compared with bounds: more than what sums of a million terms round
+cdef int64_t STEPS = 32  # a search in postings takes as long as so many of them
+# Where loops below could have a branch they multiply by 0 or 1: half of such branches would be guessed wrong, which
+# takes as long as three more postings.
 
 cdef struct Posting:
     int32_t text
     int32_t count  # of the term in the text
+
+cdef struct Term:
+    vector[Posting]* postings
+    double idf
+    double rest  # what this term and those behind it can add to a score at most
 
 ctypedef pair[double, int32_t] Found  # (-score, text): the least is the best, of equals the lower number
 
@@ -29,8 +38,8 @@ cdef class Index:
     """Texts, numbered from 0 as they are added, ranked by BM25 (Robertson and Zaragoza 2009, with Lucene's idf).
 
     score = Σ idf · tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / mean length)), over the distinct terms of the query,
-    idf = ln(1 + (N - df + 0.5) / (df + 0.5)). In float64, added in the order in which the query names its terms; idf
-    and the mean length are those of the moment of the search. Safe to use from many threads.
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5)). In float64, added from the rarest term to the commonest, equals as the
+    query names them; idf and the mean length are those of the moment of the search. Safe to use from many threads.
 
     `mode`: as in `tokens`; k1 from 0 to 1000, b from 0 to 1. Raises InputError.
     """
@@ -47,6 +56,7 @@ cdef class Index:
     cdef int64_t _length  # of all texts
     cdef vector[double] _norms  # k1 · (1 - b + b · length / mean length) of each text; recomputed when texts were added
     cdef vector[double] _scores  # of each text, all zero between two searches
+    cdef vector[int32_t] _found  # the texts whose scores are not zero, in a search; room for one more than there are
 
     def __cinit__(self, mode="unicode", k1=1.2, b=0.75):
         tokens("", mode)
@@ -81,10 +91,13 @@ cdef class Index:
             raise InputError(f"k is {k!r}; give how many texts are wanted at most, 0 or more")
         cdef vector[int32_t] numbers
         cdef vector[Found] reversed
+        cdef int64_t most
         with self._lock:
-            numbers = [self._terms[term] for term in terms if term in self._terms]
+            known = [self._terms[term] for term in terms if term in self._terms]
+            numbers = sorted(known, key=self._frequency)
             most = min(k, <int64_t>self._lengths.size())
-            self._search(numbers, most, reversed)
+            with nogil:
+                self._search(numbers, most, reversed)
         return _arrays(reversed)
 
     def __len__(self):
@@ -128,18 +141,34 @@ cdef class Index:
             if not self._postings[term].empty() and self._postings[term].back().text == text:
                 self._postings[term].pop_back()
 
-    cdef int _search(self, vector[int32_t]& terms, int64_t most, vector[Found]& reversed) except -1:
-        cdef vector[int32_t] found
-        cdef priority_queue[Found] heap
-        cdef int32_t term
-        with nogil:
-            self._normalise()
-            for term in terms:
-                self._score(term, found)
-            self._best(found, most, heap)
-            while not heap.empty():  # the worst first
-                reversed.push_back(heap.top())
-                heap.pop()
+    def _frequency(self, int32_t term):
+        return self._postings[term].size()
+
+    cdef int _search(self, vector[int32_t]& numbers, int64_t most, vector[Found]& reversed) except -1 nogil:
+        """The best texts, from the last to the first (MaxScore, Turtle and Flood 1995, a term at a time).
+
+        Once the texts found so far surpass all that the terms to come can add, no other can be among the best, and
+        those that can are few: the commonest terms are looked up for them alone.
+        """
+        cdef vector[Term] terms
+        cdef int64_t found = 0
+        cdef size_t at = 0
+        cdef double least = 0
+        self._normalise()
+        self._weigh(numbers, terms)
+        while at < terms.size() and terms[at].rest >= least:
+            found = self._score(terms[at], found)
+            at += 1
+            if at < terms.size() and terms[at].rest < terms[0].rest / 2:  # before that it cannot be surpassed
+                least = self._least(found, most)
+        while at < terms.size():
+            found = self._keep(found, least - terms[at].rest)
+            self._raise(terms[at], found)
+            at += 1
+            if at < terms.size():
+                least = self._least(found, most)
+        self._best(found, most, reversed)
+        self._keep(found, INFINITY)
         return 0
 
     cdef int _normalise(self) except -1 nogil:
@@ -149,36 +178,107 @@ cdef class Index:
             return 0
         mean = <double>max(self._length, 1) / self._lengths.size()  # without a term anywhere nothing is scored
         self._scores.resize(self._lengths.size())
+        self._found.resize(self._lengths.size() + 1)
         self._norms.clear()
         for length in self._lengths:
             self._norms.push_back(self.k1 * (1 - self.b + self.b * length / mean))
         return 0
 
-    cdef int _score(self, int32_t term, vector[int32_t]& found) except -1 nogil:
-        """Adds the term's share to the scores, and to `found` the texts that had none."""
-        cdef Posting each
-        cdef int64_t df = self._postings[term].size()
-        cdef double idf = log(1 + (<int64_t>self._lengths.size() - df + 0.5) / (df + 0.5))
-        found.reserve(found.size() + df)  # no push below can fail and leave scores that are not zero
-        for each in self._postings[term]:
-            if self._scores[each.text] == 0:
-                found.push_back(each.text)
-            self._scores[each.text] += idf * each.count * (self.k1 + 1) / (each.count + self._norms[each.text])
+    cdef int _weigh(self, vector[int32_t]& numbers, vector[Term]& terms) except -1 nogil:
+        cdef int64_t texts = self._lengths.size(), df, at
+        cdef double rest = 0
+        terms.resize(numbers.size())
+        for at in range(<int64_t>terms.size() - 1, -1, -1):
+            terms[at].postings = &self._postings[numbers[at]]
+            df = terms[at].postings.size()
+            terms[at].idf = log(1 + (texts - df + 0.5) / (df + 0.5))
+            rest += terms[at].idf * (self.k1 + 1)
+            terms[at].rest = rest
         return 0
 
-    cdef int _best(self, vector[int32_t]& found, int64_t most, priority_queue[Found]& heap) except -1 nogil:
-        """The best of the texts found; their scores are zero again."""
+    cdef inline double _share(self, Term& term, Posting& each) noexcept nogil:
+        return term.idf * (each.count * (self.k1 + 1) / (each.count + self._norms[each.text]))
+
+    cdef int64_t _score(self, Term& term, int64_t found) noexcept nogil:
+        """Adds the term to the scores of all its texts → how many texts have been found."""
+        cdef Posting* each = term.postings.data()
+        cdef Posting* end = each + term.postings.size()
+        cdef double* score
+        while each != end:
+            score = &self._scores[each.text]
+            self._found[found] = each.text
+            found += score[0] == 0
+            score[0] += self._share(term, each[0])
+            each += 1
+        return found
+
+    cdef void _raise(self, Term& term, int64_t found) noexcept nogil:
+        """Adds the term to the scores of the texts found that have it."""
+        cdef int64_t at
+        cdef double* score
+        cdef Posting* each = term.postings.data()
+        cdef Posting* end = each + term.postings.size()
+        if found * STEPS < end - each:
+            for at in range(found):
+                each = _posting(term.postings[0], self._found[at])
+                if each != NULL:
+                    self._scores[each.text] += self._share(term, each[0])
+            return
+        while each != end:
+            score = &self._scores[each.text]
+            score[0] += self._share(term, each[0]) * (score[0] != 0)
+            each += 1
+
+    cdef double _least(self, int64_t found, int64_t most) except -1 nogil:
+        """What a text's score must be for it to be among the best of those found; 0 when they are not so many."""
+        cdef vector[Found] reversed
+        self._best(found, most, reversed)
+        return -reversed[0].first * SURELY if most and <int64_t>reversed.size() == most else 0
+
+    cdef int64_t _keep(self, int64_t found, double least) noexcept nogil:
+        """Forgets the texts found with lower scores → how many are left."""
+        cdef int64_t at, kept = 0
+        cdef bint good
+        cdef double* score
+        for at in range(found):
+            score = &self._scores[self._found[at]]
+            good = score[0] >= least
+            self._found[kept] = self._found[at]
+            kept += good
+            score[0] *= good
+        return kept
+
+    cdef int _best(self, int64_t found, int64_t most, vector[Found]& reversed) except -1 nogil:
+        """The best of the texts found, from the last to the first."""
+        cdef priority_queue[Found] heap
         cdef Found here
-        cdef int32_t text
-        for text in found:
-            here = Found(-self._scores[text], text)
-            self._scores[text] = 0
-            if <int64_t>heap.size() < most:
-                heap.push(here)
-            elif most and here < heap.top():
+        cdef double score, worst = 0
+        cdef int64_t at
+        for at in range(found if most else 0):
+            score = self._scores[self._found[at]]
+            if score < worst:
+                continue
+            here = Found(-score, self._found[at])
+            heap.push(here)
+            if <int64_t>heap.size() > most:
                 heap.pop()
-                heap.push(here)
+                worst = -heap.top().first
+        while not heap.empty():
+            reversed.push_back(heap.top())
+            heap.pop()
         return 0
+
+
+cdef Posting* _posting(vector[Posting]& postings, int32_t text) noexcept nogil:
+    """The posting of a text, NULL where the term is not in it."""
+    cdef size_t low = 0, high = postings.size(), middle
+    while low < high:
+        middle = (low + high) // 2
+        if postings[middle].text < text:
+            low = middle + 1
+        else:
+            high = middle
+    return &postings[low] if low < postings.size() and postings[low].text == text else NULL
 
 
 cdef tuple _arrays(vector[Found]& reversed):

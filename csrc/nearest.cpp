@@ -14,9 +14,9 @@ namespace bankml {
 
 namespace {
 
-constexpr int kBlockRows = 512;             // rows whose products exist at once
-constexpr size_t kBlockBytes = 256 << 10;   // of one piece of work, about 20 µs: two threads end together
-constexpr size_t kAloneBytes = 2 << 20;     // a matrix below is read sooner (0.1 ms) than other threads are woken
+constexpr int kRows = 512;               // rows whose products exist at once
+constexpr size_t kBlockBytes = 1 << 20;  // of one piece of work: kernels fetch 16 KB ahead, into another thread's piece
+constexpr size_t kAloneBytes = 2 << 20;  // a matrix below is read sooner (0.1 ms) than other threads are woken
 constexpr double kMostSum = (1 << 24) - 1;  // of the |integers| of a query: times 128 it fits an int32
 
 // A query as the kernels take it, and its products with rows.
@@ -39,7 +39,7 @@ class Query {
     }
   }
 
-  // Cosines of rows first … first + count, at most kBlockRows.
+  // Cosines of rows first … first + count, at most kRows.
   void multiply(int64_t first, int count, float* out) const {
     const uint8_t* rows = matrix_.rows + static_cast<size_t>(first) * matrix_.row_bytes();
     if (matrix_.type == Matrix::Type::i8) return multiply_integers(first, rows, count, out);
@@ -61,7 +61,7 @@ class Query {
   }
 
   void multiply_integers(int64_t first, const uint8_t* rows, int count, float* out) const {
-    int32_t sums[kBlockRows];
+    int32_t sums[kRows];
     backend_.dots16(reinterpret_cast<const int8_t*>(rows), count, matrix_.dims, integers_.data(), sums);
     for (int i = 0; i < count; ++i) {
       float scale;
@@ -101,14 +101,17 @@ struct Best {
   }
 };
 
-// Calls run(first, count) with every run of allowed rows in [first, end).
+// Calls run(first, count) with every run of allowed rows in [first, end), in pieces of at most kRows.
 template <class Run>
 void over_runs(const uint8_t* allowed, int64_t first, int64_t end, const Run& run) {
-  if (allowed == nullptr) return run(first, static_cast<int>(end - first));
+  const auto in_pieces = [&run](int64_t from, int64_t to) {
+    for (; from < to; from += kRows) run(from, static_cast<int>(std::min<int64_t>(kRows, to - from)));
+  };
+  if (allowed == nullptr) return in_pieces(first, end);
   while (first < end) {
     const uint8_t* begins = std::find_if(allowed + first, allowed + end, [](uint8_t allows) { return allows != 0; });
     const uint8_t* ends = std::find(begins, allowed + end, 0);
-    if (begins != ends) run(begins - allowed, static_cast<int>(ends - begins));
+    in_pieces(begins - allowed, ends - allowed);
     first = ends - allowed;
   }
 }
@@ -175,7 +178,7 @@ std::vector<Near> nearest(const Backend& backend, int threads, const Matrix& mat
   if (kept == 0) return {};
   const WatchedMatrix watched(matrix);
   const size_t row_bytes = matrix.row_bytes();  // not 0: there are rows
-  const int64_t rows = std::clamp<int64_t>(static_cast<int64_t>(kBlockBytes / row_bytes), 1, kBlockRows);
+  const int64_t rows = std::max<int64_t>(1, static_cast<int64_t>(kBlockBytes / row_bytes));
   const bool alone = row_bytes * static_cast<size_t>(matrix.n) < kAloneBytes;
   std::vector<Best> parts(alone ? 1 : std::max(1, threads));
   for (Best& part : parts) {
@@ -185,7 +188,7 @@ std::vector<Near> nearest(const Backend& backend, int threads, const Matrix& mat
   Counter blocks((matrix.n + rows - 1) / rows);
   Turn turn{Place(true), std::try_to_lock};
   turn.run(static_cast<int>(parts.size()), [&](int thread) {
-    float products[kBlockRows];
+    float products[kRows];
     for (int64_t block; (block = blocks.next()) >= 0;) {
       over_runs(allowed, block * rows, std::min(matrix.n, (block + 1) * rows), [&](int64_t first, int count) {
         prepared.multiply(first, count, products);

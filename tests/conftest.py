@@ -16,6 +16,7 @@ from bankml.settings import Settings
 from oracle import folders, seeded
 from oracle.texts import HARD
 from tests import hub as stub
+from tests import postgres as postgresql
 from tests.serving import Server, running
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
@@ -177,6 +178,19 @@ def encoder(minilm: Path) -> Iterator[Encoder]:
     """The same model in this process: what the server's answers are compared with."""
     with Encoder(minilm) as encoder:
         yield encoder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgresql.Postgres]:
+    """A PostgreSQL of the tests' own."""
+    with postgresql.running() as server:
+        yield server
+
+
+@pytest.fixture
+def dsn(postgres: postgresql.Postgres) -> str:
+    """Of a place of the test's own in a database with pgvector."""
+    return postgres.schema()
 
 
 def _pulled(home: Path, name: str) -> Path:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bankml.durations import FOREVER, keep_alive, parse_duration
+from bankml.durations import FOREVER, keep_alive, parse_duration, spelled
 
 SECOND = 10**9
 
@@ -88,3 +88,8 @@ def test_no_keep_alive(value, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the whole message is compared)
         keep_alive(value)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("nanoseconds", [0, 1, 999, SECOND // 2, SECOND, 300 * SECOND, FOREVER - 1, FOREVER])
+def test_what_is_spelled_is_read_back(nanoseconds: int) -> None:
+    assert keep_alive(spelled(nanoseconds)) == nanoseconds

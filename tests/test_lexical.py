@@ -19,17 +19,17 @@ texts = st.lists(st.text(alphabet="abc dé漢字ท", max_size=30), max_size=12)
 
 
 def reference(corpus: list[str], query: str, k: int, mode: str = "unicode") -> list[tuple[int, float]]:
-    """BM25 as docs and papers write it, a term at a time."""
+    """BM25 as papers write it, for every text; terms from the rarest to the commonest, as the index adds them."""
     counts = [Counter(tokens(text, mode)) for text in corpus]
     lengths = [sum(count.values()) for count in counts]
     mean = sum(lengths) / len(lengths) if lengths else 0
     scores = dict.fromkeys(range(len(corpus)), 0.0)
-    for term in dict.fromkeys(tokens(query, mode)):
-        df = sum(term in count for count in counts)
+    frequencies = {term: sum(term in count for count in counts) for term in tokens(query, mode)}
+    for term, df in sorted(frequencies.items(), key=lambda each: each[1]):
         idf = math.log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
         for i, count in enumerate(counts):
             if tf := count[term]:
-                scores[i] += idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * lengths[i] / mean))
+                scores[i] += idf * (tf * (K1 + 1) / (tf + K1 * (1 - B + B * lengths[i] / mean)))
     return sorted(((i, s) for i, s in scores.items() if s > 0), key=lambda each: (-each[1], each[0]))[:k]
 
 
@@ -56,6 +56,17 @@ def seeded(count: int, words: int = 400) -> list[str]:
 @given(texts, st.text(alphabet="abc dé漢字ท", max_size=12), st.integers(0, 15))
 def test_equal_to_the_formula_to_the_bit(corpus: list[str], query: str, k: int) -> None:
     assert found(built(corpus), query, k) == reference(corpus, query, k)
+
+
+@pytest.mark.parametrize("k", [1, 2, 8, 24, 300])
+def test_texts_that_cannot_be_among_the_best_are_passed_over_and_no_other(k: int) -> None:
+    """The same to the bit where only a part of the texts is scored: rare and frequent words in one query."""
+    corpus = seeded(1500)
+    index, generator = built(corpus), random.Random(k)
+    for length in [1, 2, 3, 5, 8, 40]:
+        for _ in range(4):
+            query = " ".join(f"w{int(400 ** generator.random())}" for _ in range(length))
+            assert found(index, query, k) == reference(corpus, query, k), query
 
 
 @given(texts, texts, st.text(alphabet="abc d", max_size=12))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bankml.cache.compaction import Compacted, Contents, compact, contents
 from bankml.cache.file import append
-from bankml.cache.line import KEY, MOST_DIMS, NEARLY_ONE, written
+from bankml.cache.line import KEY, MOST_DIMS, is_unit, written
 from bankml.cache.table import Weights
 from bankml.cache.vectors import Vectors
 from bankml.errors import InputError
@@ -76,7 +76,7 @@ def _check(digest: str, keys: Sequence[str], vectors: NDArray[np.float32]) -> No
     for index, (key, vector) in enumerate(zip(keys, vectors, strict=True)):
         if not KEY.fullmatch(key):
             raise InputError(f"{key!r} is no key: give the sha256 of the text, 64 hex digits", index=index)
-        if not abs(float(np.dot(vector, vector)) - 1) <= NEARLY_ONE:
+        if not is_unit(vector):
             raise InputError(
                 f"vector {index} has the length {np.linalg.norm(vector):g}: divide it by that first", index=index
             )

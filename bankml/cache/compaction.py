@@ -70,12 +70,13 @@ def compact(path: Path, weights: Weights, keep: Container[str] | None) -> Compac
 
 
 def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | None) -> Compacted:
-    size = os.fstat(source).st_size
+    size = seen = os.fstat(source).st_size
     wanted: dict[str, Line] = {}
     others = repeated = unwanted = bad = 0
     for line, entry in _entries(source, size):
         if isinstance(entry, BadLineError):
             bad += 1
+            seen = seen if line.whole else line.begin  # a writer that knows of no lock may be in the middle of it
         elif entry[1:3] != weights:
             others += 1
         elif keep is not None and entry.key not in keep:
@@ -93,8 +94,8 @@ def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | N
         ) from None
     for matrix in sidecar.all_of(path):  # they hold what was removed, and would be made anew in any case
         sidecar.remove(matrix)
-    if late := os.pread(source, os.fstat(source).st_size - size, size):  # of a writer that knows of no lock
-        append(path, late)
+    if (now := os.fstat(source).st_size) > size:
+        append(path, os.pread(source, now - seen, seen))
     return Compacted(len(wanted), others, repeated, unwanted, bad, size, after)
 
 

@@ -164,7 +164,8 @@ def append(path: Path, text: bytes) -> None:
             view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
         if not state.st_size:
-            sync(path.parent)
+            with suppress(PermissionError):  # a folder that may be written and not listed
+                sync(path.parent)
 
 
 def keep_owner(source: int, target: int) -> None:

@@ -1,6 +1,5 @@
 """One line of an .emb file: a text's vector as JSON, to the byte as the original writes it."""
 
-import binascii
 import json
 import re
 from typing import Any, NamedTuple
@@ -54,15 +53,21 @@ def read(line: bytes) -> Entry:
     return _plain(line) or _any_json(line)
 
 
+def is_unit(vector: NDArray[np.float32]) -> bool:
+    """Whether its length is 1, as near as a vector that was rounded to float16 comes to it; NaN is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return abs(float(np.dot(vector, vector)) - 1) <= NEARLY_ONE
+
+
 def _plain(line: bytes) -> Entry | None:
     """A line in our own layout without parsing it as JSON: half the time of a file. None: look closer."""
     if not (head := HEAD.match(line)):
         return None
     dims, begin = int(head[3]), head.end()
     end = begin + 4 * -(-4 * dims // 3)
-    if dims > MOST_DIMS or not TAIL.fullmatch(line, end):
+    if dims > MOST_DIMS or not TAIL.fullmatch(line, end) or (raw := _decoded(line[begin:end])) is None:
         return None
-    return Entry(head[1].decode("ascii"), head[2].decode("ascii"), dims, _vector(line[begin:end], dims))
+    return Entry(head[1].decode("ascii"), head[2].decode("ascii"), dims, _vector(raw, dims))
 
 
 def _any_json(line: bytes) -> Entry:
@@ -73,11 +78,9 @@ def _any_json(line: bytes) -> Entry:
         raise BadLineError("no JSON") from error
     if not _whole(fields):
         raise BadLineError("fields")
-    try:
-        vec = fields["vec"].encode("ascii")
-    except UnicodeEncodeError as error:
-        raise BadLineError("base64") from error
-    return Entry(fields["text_sha256"], fields["digest"], fields["dims"], _vector(vec, fields["dims"]))
+    if (raw := _decoded(fields["vec"])) is None:
+        raise BadLineError("base64")
+    return Entry(fields["text_sha256"], fields["digest"], fields["dims"], _vector(raw, fields["dims"]))
 
 
 def _whole(fields: Any) -> bool:
@@ -90,17 +93,18 @@ def _whole(fields: Any) -> bool:
     )
 
 
-def _vector(vec: bytes, dims: int) -> NDArray[np.float32]:
+def _decoded(vec: bytes | str) -> bytes | None:
     try:
-        raw = b64decode(vec, validate=True)
-    except binascii.Error as error:
-        raise BadLineError("base64") from error
+        return b64decode(vec, validate=True)
+    except ValueError:  # binascii.Error, and what is no ASCII
+        return None
+
+
+def _vector(raw: bytes, dims: int) -> NDArray[np.float32]:
     if len(raw) != 4 * dims:
         raise BadLineError("dims")
     vector = np.frombuffer(raw, "<f4").astype(np.float32, copy=False)
-    if abs(float(np.dot(vector, vector)) - 1) <= NEARLY_ONE:
-        return vector
-    return _divided(vector)
+    return vector if is_unit(vector) else _divided(vector)
 
 
 def _divided(vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -155,15 +155,13 @@ def _sealed(digest: str, dims: int, head: Head) -> bytes:
 def _head(descriptor: int, digest: str, dims: int) -> Head:
     page = os.pread(descriptor, HEAD, 0)
     fields = page.decode("ascii", "replace").split("\n")
-    if fields[:3] != [FORMAT, digest, str(dims)]:
-        raise ForeignError("of another kind")
     try:
         n, capacity, crc, inode, size, mtime, end, skipped, edges = map(int, fields[3:12])
     except ValueError as error:
-        raise ForeignError("torn") from error
+        raise ForeignError("of another kind") from error
     head = Head(n, capacity, crc, Covered(Stamp(inode, size, mtime), end, skipped, edges))
     if page != _sealed(digest, dims, head) or not 0 <= n <= capacity:
-        raise ForeignError("torn")
+        raise ForeignError("torn, or of another format, digest or dims")
     return head
 
 

@@ -1,6 +1,7 @@
 """One request to a local Ollama and its answer: bounded in time and bytes, and given up when nobody waits for it."""
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -40,8 +41,16 @@ class Exchange:
             asyncio.get_running_loop()
         except RuntimeError:
             return asyncio.run(self._watched(cancelled))
+        left = threading.Event()
+
+        def gone() -> bool:
+            return left.is_set() or (cancelled is not None and cancelled())
+
         with ThreadPoolExecutor(1) as thread:  # this thread's loop stands still anyway: the caller wants a vector
-            return thread.submit(asyncio.run, self._watched(cancelled)).result()
+            try:
+                return thread.submit(asyncio.run, self._watched(gone)).result()
+            finally:
+                left.set()  # an interrupt need not wait for Ollama
 
     async def _watched(self, cancelled: Cancelled | None) -> Answer:
         task = asyncio.create_task(self._answer())
@@ -60,9 +69,9 @@ class Exchange:
                 f"no Ollama answers at {self.url} ({error or type(error).__name__}): start it with `ollama serve`, or "
                 "set BANKML_OLLAMA to where it listens"
             ) from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             raise UnavailableError(
-                f"the Ollama at {self.url} broke off its answer ({error or type(error).__name__}); look at its log"
+                f"the Ollama at {self.url} broke off ({error or type(error).__name__}); look at its log and its address"
             ) from None
         finally:
             task.cancel()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bankml.errors import Error, UnavailableError
+from bankml.errors import Error, ModelError, UnavailableError
 from bankml.models import Choice, header, prefixes
 from bankml.models.description import Description, describe
 from bankml.models.digest import remembered, sha256
@@ -40,7 +40,7 @@ class Identity:
         return cls(
             model=choice.name.removesuffix(":latest"),
             stated=_stated(choice),
-            dims=found.dims,
+            dims=_dims(found.dims),
             bytes=found.size,
             licence=choice.licence,
             prefixes=prefixes.of(choice.name, choice.path.stem, _own_name(found)),
@@ -55,7 +55,7 @@ class Identity:
         return cls(
             model=choice.name.removesuffix(":latest"),
             stated=model.weights_digest,
-            dims=found.dims,
+            dims=_dims(found.dims),
             bytes=model.gguf.stat().st_size,
             licence=choice.licence,
             prefixes=prefixes.of(choice.name, _own_name(found)),
@@ -69,11 +69,11 @@ class Identity:
             return None
         info = shown.get("model_info")
         info = info if isinstance(info, dict) else {}
-        dims, size = info.get(f"{info.get('general.architecture')}.embedding_length"), row.get("size")
+        size = row.get("size")
         return cls(
             model=name.removesuffix(":latest"),
             stated=digests[0],
-            dims=dims if isinstance(dims, int) and 0 < dims <= MOST_DIMS else 0,
+            dims=_dims(info.get(f"{info.get('general.architecture')}.embedding_length")),
             bytes=size if isinstance(size, int) else 0,
             licence=classify_all([str(shown.get("license") or "")]),
             prefixes=prefixes.of(name, str(info.get("general.name", ""))),
@@ -89,7 +89,7 @@ class Identity:
         refusal = refused(self.model, self.licence)
         return {
             "model": self.model,
-            "digest": self.stated or remembered(self._file),
+            "digest": self.stated or self._remembered(),
             "dims": self.dims,
             "bytes": self.bytes,
             "licence": self.licence.id,
@@ -105,10 +105,20 @@ class Identity:
                 "or start anew if you replaced it"
             )
 
+    def _remembered(self) -> str | None:
+        try:
+            return remembered(self._file)
+        except ModelError:  # it is gone
+            return None
+
     @property
     def _file(self) -> Path:
         assert self.path  # or `stated` says it
         return self.path
+
+
+def _dims(said: object) -> int:
+    return said if isinstance(said, int) and 0 < said <= MOST_DIMS else 0
 
 
 def _stated(choice: Choice) -> str | None:

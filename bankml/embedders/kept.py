@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -72,8 +72,9 @@ class Kept(Generic[T]):
             self._expires = monotonic() + self._seconds
             self._changed.notify_all()
             if not self._watching and self._value is not None:
-                self._watching = True
-                threading.Thread(target=self._watch, name="keep-alive", daemon=True).start()
+                with suppress(RuntimeError):  # the system refuses a thread: the next user tries again
+                    threading.Thread(target=self._watch, name="keep-alive", daemon=True).start()
+                    self._watching = True
 
     def _watch(self) -> None:
         with self._changed:

@@ -11,7 +11,7 @@ from bankml.embedders.kept import Kept
 from bankml.embedders.turn import Turn
 from bankml.embedders.vectors import checked, listed
 from bankml.encoder import Encoder, chosen
-from bankml.errors import FileChangedError, InputError, ModelError, ShortError, UnavailableError
+from bankml.errors import FileChangedError, InputError, ModelError, UnavailableError
 from bankml.models import Choice
 from bankml.models.licence import Licence
 from bankml.room import Room
@@ -93,14 +93,9 @@ class NativeEmbedder:
 
     def status(self) -> dict[str, Any]:
         """As in Embedder."""
-        short = None if self.loaded else self._short()
-        return {
-            "provider": self.provider,
-            **self._identity.facts(),
-            "loaded": self.loaded,
-            "ready": short is None,
-            "why": str(short or ""),
-        }
+        loaded = self.loaded
+        why = "" if loaded else self._why_not()
+        return {"provider": self.provider, **self._identity.facts(), "loaded": loaded, "ready": not why, "why": why}
 
     def close(self) -> None:
         """As in Embedder; the next call would load it again."""
@@ -122,13 +117,16 @@ class NativeEmbedder:
         return nullcontext(self._given) if self._given else self._kept.held(block)
 
     def _load(self) -> Encoder:
-        if short := self._short():
-            raise UnavailableError(str(short))
+        if why := self._why_not():
+            raise UnavailableError(why)
         try:
             self._identity.check(self.digest)
             return chosen(self._choice, **self._options)
         except ModelError as error:
             raise UnavailableError(str(error)) from None
 
-    def _short(self) -> ShortError | None:
-        return self._room.short(self._choice, self._room.need(self._choice))
+    def _why_not(self) -> str:
+        """Why it cannot be loaded now; "" where that is not known before it is tried."""
+        if not self._choice.path.is_file():
+            return f"{self._choice.path} is gone: pull {self.model} again, or name another model"
+        return str(self._room.short(self._choice, self._room.need(self._choice)) or "")

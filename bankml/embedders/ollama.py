@@ -1,6 +1,7 @@
 """A local Ollama as an embedder, for models that the engine does not run, or when it is asked for."""
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from bankml.embedders.identity import Identity
 from bankml.embedders.turn import Turn
 from bankml.embedders.vectors import checked, listed
 from bankml.encoder import BGE_M3_DIMS
-from bankml.errors import NotFiniteError, ShortError, UnavailableError
+from bankml.errors import ModelWarning, NotFiniteError, ShortError, UnavailableError
 from bankml.models import ollama_store
 from bankml.models.licence import Licence
 from bankml.models.ollama_name import OllamaName
@@ -45,6 +46,8 @@ class OllamaEmbedder:
         self._measure = measure
         self._version = ""
         self._turn = Turn()
+        if not is_loopback(settings.ollama):
+            warnings.warn(_leaves(settings.ollama), ModelWarning, stacklevel=2)
 
     @property
     def model(self) -> str:

@@ -1,6 +1,7 @@
 """One exchange of a .history file: what a person asked and what was answered."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,11 @@ def parse(line: bytes, id: int) -> Exchange | None:
 
     Raises ValueError for a line that is no JSON object in UTF-8, or whose `user` or `assistant` is no text.
     """
-    record = load(line)
+    return of(load(line), id)
+
+
+def of(record: Mapping[str, Any], id: int) -> Exchange | None:
+    """The exchange in a record; None for one of another kind. Raises ValueError where what was said is no text."""
     user, assistant = (_said(record, name) for name in ("user", "assistant"))
     return Exchange(id, user, assistant) if user or assistant else None
 
@@ -57,7 +62,7 @@ def _loose(line: bytes) -> Any:
         raise ValueError("nested too deep") from None
 
 
-def _said(record: dict[str, Any], name: str) -> str:
+def _said(record: Mapping[str, Any], name: str) -> str:
     value = record.get(name)
     if value is None:
         return ""

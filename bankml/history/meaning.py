@@ -1,6 +1,5 @@
 """The arm that ranks exchanges by meaning: a cache's vectors, and which exchange each belongs to."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,6 @@ from bankml.nearest import cosines, nearest
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Exchanges by their number, best first, and their cosines."""
-
-    numbers: Ids  # (m,)
-    cosines: Floats  # (m,)
 
 
 class Meaning:
@@ -66,15 +57,15 @@ class Meaning:
         """Whether an exchange has none."""
         return len(self._by_row) < len(self._keys)
 
-    def rank(self, query: Floats, k: int) -> Ranked:
-        """The k nearest exchanges to a unit vector (dims,); of equal cosines the earlier row, then exchange, first."""
+    def rank(self, query: Floats, k: int) -> list[int]:
+        """The k exchanges nearest to a unit vector (dims,); of equal cosines the earlier row, then exchange, first."""
         if not self.embedded:
-            return Ranked(np.empty(0, np.int64), np.empty(0, np.float32))
-        rows, found = nearest(self._vectors.matrix, query, k, allowed=self._allowed)
+            return []
+        rows, _ = nearest(self._vectors.matrix, query, k, allowed=self._allowed)
         order = self._rows[self._by_row]
         first, end = np.searchsorted(order, rows, "left"), np.searchsorted(order, rows, "right")
-        numbers = [self._by_row[a:b] for a, b in zip(first, end, strict=True)]  # exchanges of one text share a row
-        return Ranked(np.concatenate(numbers)[:k], np.repeat(found, end - first)[:k])
+        alike = [self._by_row[a:b] for a, b in zip(first, end, strict=True)]  # exchanges of one text share a row
+        return [int(number) for number in np.concatenate(alike)[:k]]
 
     def cosines(self, query: Floats, numbers: list[int]) -> dict[int, float]:
         """Of those exchanges that have a vector."""

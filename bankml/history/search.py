@@ -172,7 +172,7 @@ class Searcher:
         meaning: list[int] = []
         cosines: dict[int, float] = {}
         if vector is not None and self._meaning:
-            meaning = self._meaning.rank(vector, DEPTH * k).numbers.tolist()
+            meaning = self._meaning.rank(vector, DEPTH * k)
         fused = rrf(words, meaning)[:k]
         if vector is not None and self._meaning:
             cosines = self._meaning.cosines(vector, [number for number, _ in fused])

@@ -28,6 +28,6 @@ def read(path: Path, digest: str, dims: int) -> dict[str, tuple[float, ...]]:
             fields = json.loads(text)
             if fields["digest"] == digest and fields["dims"] == dims:
                 found[fields["text_sha256"]] = struct.unpack(f"<{dims}f", base64.b64decode(fields["vec"]))
-        except (ValueError, KeyError, TypeError, struct.error):
+        except (ValueError, KeyError, TypeError, RecursionError, struct.error):
             continue
     return found

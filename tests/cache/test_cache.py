@@ -8,7 +8,7 @@ import stat
 import numpy as np
 import pytest
 
-from bankml.cache import Cache, key
+from bankml.cache import Cache, compaction, key
 from bankml.errors import InputError, StoreError
 from tests.cache import original
 
@@ -153,6 +153,34 @@ def test_verify_and_compact(cache):
     assert {k: list(v) for k, v in read.items()} == dict(
         zip(keys(2)[::-1], [unit(2)[1].tolist(), unit(1, seed=7)[0].tolist()], strict=True)
     )
+
+
+@pytest.mark.parametrize("before", [0, 30])
+def test_compacting_while_one_writes_who_knows_of_no_lock(cache, monkeypatch, before):
+    """Before the file has its name, and from the middle of a line on."""
+    cache.append("m", OURS, keys(3), unit(3))
+    late = original.line(keys(1, 3)[0], "m", OURS, unit(1)[0].tolist())
+    original.write(cache.path, late[:before])
+    copy = compaction._copy
+
+    def copied(*arguments):
+        done = copy(*arguments)
+        original.write(cache.path, late[before:])
+        return done
+
+    monkeypatch.setattr(compaction, "_copy", copied)
+    assert cache.compact(OURS, 8).kept == 3
+    assert set(original.read(cache.path, OURS, 8)) == {*keys(4)}
+    assert cache.verify().bad == {}
+
+
+def test_a_last_line_without_its_newline_is_kept_with_one(cache):
+    cache.append("m", OURS, keys(2), unit(2))
+    os.truncate(cache.path, cache.path.stat().st_size - 1)
+    assert len(cache.vectors(OURS, 8)) == 2
+    before = cache.path.read_bytes()
+    assert cache.compact(OURS, 8).kept == 2
+    assert cache.path.read_bytes() == before + b"\n"
 
 
 def test_compacting_nothing(cache):

@@ -1,5 +1,8 @@
 """The engine in this process as an embedder: loaded late, dropped early, one call at a time, never without memory."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -192,5 +195,55 @@ def test_status_loads_nothing(tiny: Path) -> None:
     assert found["why"] == ""
     assert (found["model"], found["dims"], found["provider"]) == ("tiny", 64, "native")
     assert found["bytes"] == tiny.stat().st_size
+    assert found["digest"] is None  # not even the file was read
     assert (found["licence"], found["open"]) == ("unknown", False)
     assert "--allow-licence 'unknown'" in found["notes"][0]
+
+
+def test_a_file_that_is_gone(tiny: Path) -> None:
+    ours = embedder(tiny)
+    tiny.unlink()
+    found = ours.status()
+    assert (found["ready"], found["digest"]) == (False, None)
+    with pytest.raises(UnavailableError, match="is gone: pull tiny again"):
+        ours.embed(["a"])
+
+
+def test_a_file_that_is_written_to_while_it_is_used(tiny: Path) -> None:
+    ours = embedder(tiny)
+    ours.embed(["a"])
+    with tiny.open("r+b") as file:
+        file.truncate(tiny.stat().st_size // 2)
+    with pytest.raises(UnavailableError):
+        ours.embed(["b " * 300])
+    assert not ours.loaded
+
+
+MEMORY = """
+import sys, time
+from bench import resident
+from bankml.embedders import choose
+ours = choose(name=sys.argv[1])
+def use():
+    ours.embed(["word " * 400] * 2)
+    ours.embed(["a query"], query=True)
+    held = resident.now()
+    while ours.loaded:
+        time.sleep(0.02)
+    return held
+use()  # what Python and the engine keep for ever is there now
+before = resident.now()
+held = use()
+after = resident.now()
+print(held.anon - before.anon, held.file - before.file, after.anon - before.anon, after.file - before.file)
+"""
+
+
+def test_its_memory_comes_back(minilm: Path) -> None:
+    """The layers' 21 MB and what a pass needs; seen from outside, as a person would."""
+    env = os.environ | {"BANKML_EMBED_KEEP_ALIVE": "20ms"}
+    done = subprocess.run([sys.executable, "-c", MEMORY, minilm], env=env, capture_output=True, text=True, check=True)
+    held_anon, held_file, anon, file = map(int, done.stdout.split())
+    assert held_anon + held_file > 20e6
+    assert anon < 6e6
+    assert file < 3e6

@@ -18,10 +18,12 @@ from bankml.embedders import choose
 from bankml.embedders import exchange as exchanges
 from bankml.embedders.identity import Identity
 from bankml.embedders.ollama import OllamaEmbedder, of_store
-from bankml.errors import BusyError, CancelledError, InputError, NotFiniteError, UnavailableError
+from bankml.errors import BusyError, CancelledError, InputError, ModelWarning, NotFiniteError, UnavailableError
 from bankml.models import ollama_store
 from bankml.settings import Settings
+from tests.embedders.conftest import foreign
 from tests.embedders.scripted import Scripted, send, vector
+from tests.ollama_store import Store
 
 PLENTY = Available(1 << 40, "a test")
 
@@ -271,6 +273,16 @@ def test_bge_m3_has_1024(ollama: Scripted) -> None:
         cloud("bge-m3").embed(["sky"])
 
 
+def test_bge_m3_has_1024_whatever_its_file_says(
+    ollama: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "store")
+    store.add("registry.ollama.ai/library/bge-m3/latest", foreign(tmp_path / "bge.gguf", 64))
+    monkeypatch.setenv("OLLAMA_MODELS", str(store.root))
+    with pytest.raises(UnavailableError, match="64 dimensions, not 1024"):
+        cloud("bge-m3").embed(["sky"])
+
+
 def test_a_file_that_does_not_say_how_wide_it_is(ollama: Scripted) -> None:
     assert cloud("unsaid").status()["dims"] is None
     assert cloud("unsaid").dims == 64
@@ -307,6 +319,22 @@ def test_it_may_be_called_where_a_loop_runs(ollama: Scripted) -> None:
         return cloud().embed(["sky"]).shape
 
     assert asyncio.run(scene()) == (1, 64)
+    ollama.answers["/api/embed"] = lambda handler: ollama.over.wait(60)
+    end = time.monotonic() + 0.2
+
+    async def given_up() -> None:
+        with pytest.raises(CancelledError):
+            cloud().embed(["sky"], cancelled=lambda: time.monotonic() > end)
+
+    asyncio.run(given_up())
+
+
+@pytest.mark.filterwarnings("ignore:.*not on this machine")
+@pytest.mark.parametrize("address", ["http://xn--a:1", "http://\u2603:1", "https://127.0.0.1:9", "[::1]:9"])
+def test_addresses_that_lead_nowhere(ollama: Scripted, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("BANKML_OLLAMA", address)
+    with pytest.raises(UnavailableError, match=r"no Ollama answers|broke off"):
+        cloud().embed(["sky"])
 
 
 def test_what_is_no_text(ollama: Scripted) -> None:
@@ -319,9 +347,16 @@ def test_an_ollama_elsewhere_is_told_of(store: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("OLLAMA_MODELS", str(store))
     monkeypatch.setenv("BANKML_OLLAMA", "http://192.0.2.1:11434")
     monkeypatch.setattr(exchanges, "CONNECT", 0.05)
-    found = cloud(left=Available(0, "a test")).status()
+    with pytest.warns(ModelWarning, match="not on this machine: what is embedded is sent there"):
+        found = cloud().status()
     assert "not on this machine: what is embedded is sent there" in found["notes"][0]
-    assert "system memory" not in found["why"]
+
+
+@pytest.mark.filterwarnings("ignore:.*not on this machine")
+def test_the_memory_of_another_machine_is_not_known(ollama: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not cloud(left=Available(0, "a test")).status()["ready"]
+    monkeypatch.setattr("bankml.embedders.ollama.is_loopback", lambda url: False)
+    assert cloud(left=Available(0, "a test")).status()["ready"]
 
 
 def test_a_store_that_cannot_be_read_is_told_by_ollama(

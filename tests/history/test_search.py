@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,29 @@ def test_a_keystroke_does_not_wait_for_a_query_that_is_being_computed(sample, se
     embedder.gate.set()
     _until(lambda: not one.search("backup", wait=0.05).pending)
     assert ["backu"] not in embedder.asked  # overtaken before it was begun
+
+
+def test_who_waits_for_a_query_that_was_overtaken_is_told_at_once(sample, searcher, embedder):
+    index(sample, embedder)
+    one = searcher(sample)
+    one.search("warm", wait=None)
+    embedder.gate.clear()
+    one.search("working", wait=0)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(one.search, "overtaken", 8, 3600)
+        _until(lambda: one._asked._next is not None)
+        one.search("newest", wait=0)
+        assert waiting.result(30).pending
+        embedder.gate.set()
+
+
+def test_each_arm_gives_three_times_as_many_as_are_asked_for(sample, searcher, embedder):
+    index(sample, embedder)
+    one = searcher(sample)
+    ranks = [hit.meaning_rank for hit in one.search("the model and the machine", k=8).results]
+    assert max(filter(None, ranks)) > 8
+    words = [hit.words_rank for hit in one.search("the model and the machine", k=4).results]
+    assert max(filter(None, words)) > 4
 
 
 def test_a_query_of_fewer_than_three_bytes_has_no_meaning(sample, searcher, embedder):

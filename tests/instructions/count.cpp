@@ -116,6 +116,24 @@ void count_integers(const Backend& backend, DType type) {
   });
 }
 
+// Rows of a search: four at a time and one alone, with inputs that end inside a register.
+void count_dots(const Backend& backend) {
+  constexpr int kRows = 9, kWidth = 250;
+  const std::vector<uint8_t> rows = random_blocks(DType::f32, kRows * kWidth, false, 11);
+  const std::vector<float> query(kWidth + kQueryPad, 0.5f);
+  const std::vector<int16_t> integers(kWidth + kQueryPad, 5);
+  std::vector<float> out(kRows);
+  std::vector<int32_t> sums(kRows);
+  const std::string name = backend.name;
+  for (const DType type : {DType::f32, DType::f16}) {
+    count(name + " dots " + info(type).name,
+          [&] { backend.dots(type, rows.data(), kRows, kWidth, query.data(), out.data()); });
+  }
+  count(name + " dots16", [&] {
+    backend.dots16(reinterpret_cast<const int8_t*>(rows.data()), kRows, kWidth, integers.data(), sums.data());
+  });
+}
+
 void count_attention(const Backend& backend) {
   constexpr int kQueries = 20, kKeys = 100, kDim = 32;
   const std::vector<float> q = filled(kQueries * kDim, Fill::random, 2), k = filled(kKeys * kDim, Fill::random, 3),
@@ -225,6 +243,7 @@ void count_backend(const Backend& backend) {
   }
   count_floats(backend);
   for (const DType type : {DType::q8_0, DType::q4_k}) count_integers(backend, type);
+  count_dots(backend);
   count_attention(backend);
   count_rows(backend);
   count_encode(backend);

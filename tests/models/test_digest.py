@@ -112,3 +112,14 @@ def test_a_file_that_grows_meanwhile_has_no_digest(file: Path) -> None:
 
     with pytest.raises(ModelError, match="changed while it was read"):
         digest.sha256(file, grow)
+
+
+def test_what_was_never_read_is_not_remembered(file: Path) -> None:
+    assert digest.remembered(file) is None
+    found = digest.sha256(file)
+    assert digest.remembered(file) == found
+    file.write_bytes(b"another")
+    assert digest.remembered(file) is None
+    file.unlink()
+    with pytest.raises(ModelError, match="cannot be read"):
+        digest.remembered(file)

@@ -1,0 +1,127 @@
+"""`bankml publish` and `bankml publish status`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bankml.cli.history import AllowLicence
+from bankml.cli.output import AsJson, Model, table, write_facts, write_json
+from bankml.cli.progress import progress
+from bankml.utf8 import printable
+
+if TYPE_CHECKING:
+    from bankml.publish import Published
+
+WIDTH = 14
+COLUMNS = ("agent", "name", "private lines", "exchanges", "embedded", "model", "published")
+
+Dsn = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the database is, as libpq has it; else BANKML_PG_DSN, else dbname=bankml. "
+        "Leave a password to ~/.pgpass or PGPASSWORD.",
+        show_default=False,
+    ),
+]
+
+app = typer.Typer(invoke_without_command=True)
+
+
+@app.callback()
+def publish(
+    context: typer.Context,
+    history: Annotated[Path | None, typer.Option(help="The .history file.", show_default=False)] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent's slug, such as ada.", show_default=False)] = None,
+    include_private: Annotated[
+        bool, typer.Option("--include-private", help="Publish the history's lines and their vectors too.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done and change nothing.")] = False,
+    dsn: Dsn = None,
+    name: Annotated[str | None, typer.Option(help="The agent's name for people.", show_default=False)] = None,
+    model: Model = None,
+    allow_licence: AllowLicence = None,
+    json: AsJson = False,
+) -> None:
+    """Put an agent into PostgreSQL, all at once: without its history's lines unless --include-private is given.
+
+    `bankml publish status` shows what is there.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    for option, value in (("--history", history), ("--agent", agent)):
+        if value is None:
+            context.fail(f"Missing option '{option}'")
+    assert history is not None
+    assert agent is not None
+    from bankml import publish as module
+
+    with progress("embedding") as show:
+        result = module.publish(
+            history,
+            agent,
+            include_private=include_private,
+            dsn=dsn,
+            name=name,
+            dry_run=dry_run,
+            allow_licence=allow_licence or (),
+            model=model,
+            progress=show,
+        )
+    if json:
+        write_json(result.json())
+    else:
+        _show(result)
+
+
+@app.command()
+def status(context: typer.Context, dsn: Dsn = None, json: AsJson = False) -> None:
+    """Show what was published: the agents, their lines and vectors, the index, the extensions."""
+    from bankml.publish import status as found_in
+
+    before = context.parent.params if context.parent else {}  # options that stand before `status`
+    found = found_in(dsn or before.get("dsn"))
+    if json or before.get("json"):
+        write_json(found)
+        return
+    extensions = found["extensions"]
+    facts = {
+        "database": f"{found['database']} (PostgreSQL {found['server']})",
+        "pgvector": extensions["vector"] or "not in this database",
+        "pgvectorscale": extensions["vectorscale"] or "not in this database",
+        "vectors": f"{found['dims']} numbers each" if found["dims"] else "no column for them",
+        "index": found["index"] or "none",
+        "embedded": f"{found['embedded']} of {found['exchanges']} exchanges",
+    }
+    write_facts(facts, WIDTH)
+    if found["agents"]:
+        print()
+        table(COLUMNS, [_row(agent) for agent in found["agents"]])
+
+
+def _show(result: "Published") -> None:
+    index = result.index
+    if result.index_seconds is not None:
+        index += f", built in {result.index_seconds:.1f} s"
+    facts = {
+        "agent": f"{result.agent} ({'with' if result.private_included else 'without'} its private lines)",
+        "database": result.database,
+        "exchanges": result.exchanges,
+        "embedded": result.embedding,
+        **({"would": "; ".join(result.would)} if result.dry_run else {"index": index}),
+    }
+    for key, value in facts.items():
+        print(printable(f"{key}: {value}"))
+
+
+def _row(agent: dict[str, Any]) -> list[str]:
+    digest = f" ({agent['digest'][:8]}…)" if agent["digest"] else ""
+    return [
+        agent["slug"],
+        agent["name"],
+        "yes" if agent["private_included"] else "no",
+        str(agent["exchanges"]),
+        str(agent["embedded"]),
+        f"{agent['model'] or '-'}{digest}",
+        f"{agent['published_at']:%Y-%m-%d %H:%M}",
+    ]

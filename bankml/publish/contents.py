@@ -1,0 +1,44 @@
+"""What a database has of bankml's: for `bankml publish status`."""
+
+from typing import Any
+
+from bankml.publish.connection import Connection, connect, place
+from bankml.publish.schema import Schema, look
+from bankml.settings import Settings
+
+AGENTS = """
+SELECT slug, name, private_included, published_at, manifest ->> 'model', manifest ->> 'digest',
+    coalesce(exchanges, 0), coalesce(embedded, 0)
+FROM bankml_agents LEFT JOIN (
+    SELECT agent, count(*) AS exchanges, {} AS embedded FROM bankml_exchanges GROUP BY agent
+) AS counted ON agent = slug ORDER BY slug
+"""
+FIELDS = ("slug", "name", "private_included", "published_at", "model", "digest", "exchanges", "embedded")
+
+
+def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[str, Any]:
+    """Of the database: where it is, its version and extensions, the width of vectors, the index, and each agent.
+
+    Raises InputError and StoreError as `publish` does. Nothing is changed.
+    """
+    with connect(dsn, settings, read_only=True) as connection, connection.transaction():
+        schema = look(connection)
+        agents = _agents(connection, schema)
+        return {
+            "database": place(connection),
+            "server": schema.server,
+            "extensions": {"vector": schema.vector, "vectorscale": schema.vectorscale},
+            "tables": schema.tables,
+            "dims": schema.dims,
+            "index": schema.index,
+            "exchanges": sum(agent["exchanges"] for agent in agents),
+            "embedded": sum(agent["embedded"] for agent in agents),
+            "agents": agents,
+        }
+
+
+def _agents(connection: Connection, schema: Schema) -> list[dict[str, Any]]:
+    if not schema.tables:
+        return []
+    rows = connection.execute(AGENTS.format("count(embedding)" if schema.embedding else "0"))
+    return [dict(zip(FIELDS, row, strict=True)) for row in rows]

@@ -1,0 +1,39 @@
+"""What publishing asks of the embedding model and its cache."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.errors import LicenceError
+from bankml.models.licence import Licence, refused
+
+Progress = Callable[[int, int], None]  # texts embedded, texts to embed
+
+
+class Vectors(Protocol):
+    """The vectors of a history's exchanges by one model."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def digest(self) -> str:
+        """Of the model's file: sha256, hexadecimal."""
+
+    @property
+    def dims(self) -> int: ...
+    @property
+    def licence(self) -> Licence: ...
+
+    def of(self, record: Mapping[str, Any]) -> NDArray[np.float32] | None:
+        """The exchange's (dims,) of unit length; None where it has none yet."""
+
+    def complete(self, progress: Progress | None) -> str:
+        """Embeds the exchanges that have none; why not all of them could be, else ""."""
+
+
+def admitted(vectors: Vectors, allowed: Collection[str]) -> None:
+    """Raises LicenceError for vectors of a model whose licence is not known to be open, and not `allowed` by name."""
+    if why := refused(vectors.model, vectors.licence, allowed):
+        raise LicenceError(why)

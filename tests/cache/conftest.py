@@ -1,0 +1,9 @@
+import pytest
+
+from bankml.cache import vectors
+
+
+@pytest.fixture(autouse=True)
+def _files_for_few_lines(monkeypatch):
+    """Even a few lines have their matrix in a file."""
+    monkeypatch.setattr(vectors, "SMALL", 0)

@@ -1,0 +1,165 @@
+"""Lines of a file, its lock, and the sentence for what is no file."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bankml.cache import file
+from bankml.cache.line import LONGEST
+from bankml.errors import StoreError
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from bankml.cache import file
+
+with file.writing(Path(sys.argv[1])):
+    print(flush=True)
+    time.sleep(60)
+"""
+
+
+def found(path, begin=0, end=None):
+    with file.reading(path) as source:
+        return list(file.lines(source, begin, path.stat().st_size if end is None else end))
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b"bc\r", b"\n", b"d" * 9]), max_size=20), st.integers(1, 7))
+def test_lines_are_those_of_split_whatever_the_block(tmp_path_factory, parts, block):
+    path = tmp_path_factory.mktemp("lines") / "x"
+    path.write_bytes(text := b"".join(parts))
+    before, file.BLOCK = file.BLOCK, block
+    try:
+        lines = found(path)
+    finally:
+        file.BLOCK = before
+    assert b"".join(line.text + b"\n" * line.whole for line in lines) == text
+    assert [line.begin for line in lines] == [0, *(line.end for line in lines)][: len(lines)]
+    assert all(line.end == line.begin + len(line.text) + line.whole for line in lines)
+
+
+def test_only_the_bytes_asked_for(tmp_path):
+    (tmp_path / "x").write_bytes(b"one\ntwo\nthree\n")
+    assert [line.text for line in found(tmp_path / "x", 4, 10)] == [b"two", b"th"]
+
+
+def test_a_line_of_a_hundred_megabytes_takes_the_memory_of_a_few(tmp_path):
+    with (tmp_path / "x").open("wb") as text:
+        text.write(b"before\n")
+        text.truncate(100 << 20)
+        text.seek(0, os.SEEK_END)
+        text.write(b"\nbehind\n")
+    tracemalloc.start()
+    lengths = [(line.begin, line.end, len(line.text) > LONGEST) for line in found(tmp_path / "x")]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert lengths == [(0, 7, False), (7, (100 << 20) + 1, True), ((100 << 20) + 1, (100 << 20) + 8, False)]
+    assert peak < 16 << 20
+
+
+def test_one_at_a_time(tmp_path):
+    inside = []
+
+    def enter():
+        for _ in range(50):
+            with file.writing(tmp_path / "x"):
+                inside.append(1)
+                assert sum(inside) == 1
+                inside.append(-1)
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(inside) == 400
+
+
+def test_who_waits_too_long_is_told(tmp_path):
+    with (
+        file.writing(tmp_path / "x"),
+        pytest.raises(file.HeldError, match=r"x was held by another process for 0\.01 s"),
+        file.writing(tmp_path / "x", patience=0.01),
+    ):
+        pass
+
+
+def test_a_killed_process_holds_nothing(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", HOLDS, tmp_path / "x"], stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        with pytest.raises(file.HeldError), file.writing(tmp_path / "x", patience=0):
+            pass
+        child.kill()
+        child.wait()
+    with file.writing(tmp_path / "x", patience=0):
+        pass
+
+
+def test_a_file_that_was_replaced_while_one_waited(tmp_path, monkeypatch):
+    path, waiting = tmp_path / "x", threading.Event()
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (waiting.set(), sleep(seconds)))
+
+    def late():
+        with file.writing(path) as descriptor:
+            assert os.path.samestat(os.fstat(descriptor), path.stat())
+            os.write(descriptor, b"late")
+
+    with file.writing(path) as descriptor:
+        thread = threading.Thread(target=late)
+        thread.start()
+        assert waiting.wait(10)
+        (tmp_path / "new").write_bytes(b"new ")
+        os.replace(tmp_path / "new", path)
+        assert os.fstat(descriptor).st_size == 0
+    thread.join()
+    assert path.read_bytes() == b"new late"
+
+
+def test_without_locks_nothing_is_written(tmp_path, monkeypatch):
+    def no_locks(descriptor, how):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(StoreError, match=r"cannot be locked \(No locks available\)"):
+        file.append(tmp_path / "x", b"a\n")
+    assert not (tmp_path / "x").read_bytes()
+
+
+def make_link(path):
+    path.symlink_to(path.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [(os.mkdir, "a folder"), (os.mkfifo, "no regular file"), (make_link, "a symbolic link: give the path of the file")],
+)
+def test_what_is_no_file(tmp_path, make, why):
+    make(path := tmp_path / "x")
+    for opened in (file.reading(path), file.writing(path)):
+        with pytest.raises(StoreError, match=f"x is {why}"), opened:
+            pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(StoreError, match="its folder does not exist"):
+        file.append(tmp_path / "none" / "x", b"a\n")
+    with file.reading(tmp_path / "none" / "x") as source:
+        assert source is None
+
+
+@pytest.mark.parametrize("text", [b"", b"one\n", b"torn"])
+def test_appending_begins_a_line(tmp_path, text):
+    (path := tmp_path / "x").write_bytes(text)
+    file.append(path, b"two\n")
+    assert path.read_bytes() == text + b"\n" * (text == b"torn") + b"two\n"
