@@ -11,7 +11,7 @@ from starlette.routing import Route
 from bankml.errors import StoreError
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
-from bankml.serve.errors import CANCELED, RefusedError
+from bankml.serve.errors import RefusedError
 from bankml.serve.ledger import ledger
 from bankml.serve.workers import while_wanted
 
@@ -63,16 +63,10 @@ ROUTES = [
 
 
 async def _beside(request: Request, work: Callable[["Ragebar"], T]) -> T:
-    """`work` on a thread, which is not begun when its client has left by then. Raises RefusedError, FullError."""
+    """`work` on a thread; it is not begun when its client has left by then. Raises RefusedError, FullError."""
     ragebar: Ragebar = request.app.state.ragebar
     ledger(request.scope).admit(request.scope)
-
-    def call(gone: Callable[[], bool]) -> T:
-        if gone():
-            raise RefusedError(499, CANCELED)
-        return work(ragebar)
-
     try:
-        return await while_wanted(request, ragebar.workers.run(call))
+        return await while_wanted(request, ragebar.workers.run(lambda gone: work(ragebar)))
     except StoreError as error:
         raise RefusedError(503, str(error)) from error
