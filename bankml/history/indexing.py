@@ -10,7 +10,7 @@ from bankml.cache import Cache, Vectors, key
 from bankml.embedders.embedder import Cancelled, Embedder
 from bankml.embedders.embedder import Vectors as Floats
 from bankml.embedders.licences import check_licence
-from bankml.errors import NotFiniteError
+from bankml.errors import CancelledError, NotFiniteError
 from bankml.history.exchange import Exchange
 from bankml.history.file import History
 
@@ -67,6 +67,8 @@ def index(
     done = 0
     without: NotFiniteError | None = None
     for part in _batches(missing, batch):
+        if cancelled and cancelled():
+            raise CancelledError(f"the caller gave up when {done} of {len(missing)} texts were embedded")
         part, found, error = _embedded(_left(part, vectors), texts.text, embedder, cancelled)
         without = without or error
         cache.append(embedder.model, embedder.digest, [name for name, _ in part], found, embedder.engine)
