@@ -26,17 +26,18 @@ Slot slots[kSlots];
 struct sigaction previous;
 uintptr_t page_size = 4096;
 
-// Async-signal-safe: atomics, and mmap as a bare system call.
+// Async-signal-safe: atomics, and mmap as a bare system call. Several slots may hold the address; they are marked
+// before anyone can read the zeros.
 bool repair(uintptr_t address) {
+  bool ours = false;
   for (auto& slot : slots) {
     const uintptr_t start = slot.start.load(std::memory_order_acquire);
     if (start == 0 || address < start || address >= slot.end.load(std::memory_order_acquire)) continue;
-    void* page = reinterpret_cast<void*>(address & ~(page_size - 1));
-    if (mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return false;
     slot.damaged.store(true, std::memory_order_release);
-    return true;
+    ours = true;
   }
-  return false;
+  void* page = reinterpret_cast<void*>(address & ~(page_size - 1));
+  return ours && mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 void on_sigbus(int signal, siginfo_t* detail, void* context) {

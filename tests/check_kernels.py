@@ -64,7 +64,7 @@ def check_flags() -> None:
     """The last of contradicting flags wins, so ours must stand behind everything that CXXFLAGS could bring."""
     commands = json.loads((BUILD / "compile_commands.json").read_text())
     kernels = [
-        entry for entry in commands if "/kernels/" in entry["file"] and not entry["file"].endswith("registry.cpp")
+        entry for entry in commands if "/csrc/kernels/" in entry["file"] and not entry["file"].endswith("registry.cpp")
     ]
     assert len(kernels) == len(flags()), f"{len(kernels)} kernel files were compiled, {len(flags())} are listed"
     for entry in kernels:

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
@@ -132,3 +132,10 @@ def test_scores_that_cannot_be_compared(scores: list[float]) -> None:
 def test_a_score_for_each_item() -> None:
     with pytest.raises(InputError, match="words: 2 items and 1 scores"):
         convex(([1, 2], [0.5]), ([], []), 0.5)
+
+
+def test_equal_ranks_in_another_order_are_equal_scores() -> None:
+    """Plain sums of three differ in the last bit for some of these, and the tie would be lost."""
+    for ranks in combinations(range(1, 25), 3):
+        found = {dict(rrf(*([*range(1 - rank, 0), 7] for rank in order)))[7] for order in permutations(ranks)}
+        assert len(found) == 1, ranks

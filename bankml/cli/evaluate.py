@@ -132,15 +132,15 @@ def _progress() -> Iterator["Progress"]:
 
 
 def _show(figures: Sequence[tuple["Result", Sequence["Row"], Sequence["Row"]]]) -> None:
-    """What `report.shown` says; all of it is in the JSON."""
-    from bankml.evaluation import report
+    """What `report.shown` says, and the differences of several languages; all of it is in the JSON."""
+    from bankml.evaluation import report, summary
 
     lines: list[tuple[str, ...]] = []
     differences: list[tuple[str, ...]] = []
     for result, rows, compared in figures:
         name = result.model.encoder.name
         lines += report.cells(name, [row for row in rows if report.shown(row)])
-        differences += report.cells(name, compared, signed=True)
+        differences += report.cells(name, [row for row in compared if row.scope in summary.SCOPES], signed=True)
         cut, documents = sum(result.cut.values()), sum(result.documents.values())
         note(f"{name} takes {result.model.encoder.context_length} tokens: {cut} of {documents} documents were cut")
     table(report.HEADINGS, lines)

@@ -7,10 +7,10 @@ from bankml.evaluation.bootstrap import Interval
 from bankml.evaluation.faq import LANGUAGES
 from bankml.evaluation.measurement import METRICS
 from bankml.evaluation.methods import ALPHAS, MEANING, RRF_2, RRF_60, WORDS, convex
-from bankml.evaluation.summary import ACROSS, CHIEF, FUSED, SAME, Row
+from bankml.evaluation.summary import ACROSS, CHIEF, SAME, STRONG, Row
 from bankml.evaluation.svg import Picture, Point
 
-COLOURS = dict(zip(CHIEF, ("#3f83f8", "#e3743b", "#2f9e6e", "#9d6fe0", "#c79a1e"), strict=True))
+COLOURS = dict(zip(CHIEF, ("#3f83f8", "#27a6b8", "#e3743b", "#2f9e6e", "#9d6fe0", "#c79a1e"), strict=True))
 NDCG = len(METRICS) - 1
 PANEL, GAP, ROW = 300, 40, 230  # pixels: a panel's width, what is left of it, a model's height
 HEAD, FOOT = 44, 30  # above and below the axes of a row
@@ -38,9 +38,9 @@ def drawn(models: Sequence[tuple[str, Sequence[Row]]]) -> str:
         found = {(row.scope, row.method): row.values[NDCG] for row in rows}
         top = LEGEND + ROW * number + HEAD
         for column, scope in enumerate((SAME, ACROSS)):
-            if (scope, FUSED) in found:
+            if (scope, STRONG) in found:
                 _curve(picture, _axes(picture, column, top, f"{name}: {scope}"), found, scope)
-        languages = [row.scope for row in rows if row.method == FUSED and row.scope in LANGUAGES]
+        languages = [row.scope for row in rows if row.method == STRONG and row.scope in LANGUAGES]
         _dots(picture, _axes(picture, 2, top, f"{name}: each language"), found, languages)
     return str(picture)
 
@@ -63,7 +63,7 @@ def _axes(picture: Picture, column: int, top: float, title: str) -> _Panel:
 
 def _curve(picture: Picture, panel: _Panel, found: Mapping[tuple[str, str], Interval], scope: str) -> None:
     """nDCG over α with its interval; the methods without an α as lines across."""
-    colour = COLOURS[FUSED]
+    colour = COLOURS[STRONG]
     points = [(alpha, found[scope, convex(alpha).name]) for alpha in ALPHAS]
     low = [panel.at(alpha, one.low) for alpha, one in points]
     high = [panel.at(alpha, one.high) for alpha, one in points]
@@ -85,7 +85,7 @@ def _dots(picture: Picture, panel: _Panel, found: Mapping[tuple[str, str], Inter
         x = (place + 0.5) / len(languages)
         picture.words(panel.at(x, -0.09), language, "middle", size=9)
         for number, (method, colour) in enumerate(COLOURS.items()):
-            shifted = x + (number - 2) * 0.16 / len(languages)
+            shifted = x + (number - 2.5) * 0.15 / len(languages)
             one = found[language, method]
             picture.line([panel.at(shifted, one.low), panel.at(shifted, one.high)], colour, 1)
             picture.dot(panel.at(shifted, one.mean), colour, 2.2)

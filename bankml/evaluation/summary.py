@@ -20,15 +20,13 @@ SCOPES: dict[str, Callable[[Measured], bool]] = {
 }
 NAMES = tuple(method.name for method in METHODS)
 TUNED = "convex, α of the other half"
-FUSED = convex(0.7).name
-CHIEF = (FUSED, WORDS.name, MEANING.name, RRF_60.name, RRF_2.name)
+STRONG, EVEN = convex(0.7).name, convex(0.5).name  # for a model that knows the language; for one that may not
+CHIEF = (STRONG, EVEN, WORDS.name, MEANING.name, RRF_60.name, RRF_2.name)
 # The first's values less the second's, query by query.
 COMPARED = (
-    (FUSED, RRF_60.name),
-    (FUSED, RRF_2.name),
+    (STRONG, EVEN),
+    *((fused, other) for fused in (STRONG, EVEN) for other in (RRF_60.name, RRF_2.name, MEANING.name, WORDS.name)),
     (RRF_2.name, RRF_60.name),
-    (FUSED, MEANING.name),
-    (FUSED, WORDS.name),
     (RRF_60.name, MEANING.name),
     (RRF_60.name, WORDS.name),
 )
@@ -59,9 +57,9 @@ def rows(measured: Sequence[Measured]) -> Iterator[Row]:
 
 
 def differences(measured: Sequence[Measured], compared: Sequence[tuple[str, str]] = COMPARED) -> Iterator[Row]:
-    """Of pairs of methods in each of SCOPES."""
+    """Of pairs of methods in each of SCOPES, and each language."""
     for scope, those in scopes(measured).items():
-        if scope in SCOPES:
+        if scope in SCOPES or SCOPES[SAME](those[0]):
             values, questions = _together(those)
             bootstrap = Bootstrap(questions)
             for first, second in compared:

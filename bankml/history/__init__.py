@@ -32,11 +32,11 @@ def search(path: str | os.PathLike[str] | None, query: str, k: int = 8, *, wait:
 
 
 def _searcher(path: Path) -> "Searcher":
-    from bankml.embedders import default
+    from bankml.embedders.default import embedder
     from bankml.history.search import Searcher
 
     whole = Path(os.path.abspath(path))
     with _lock:
         if whole not in _searchers:
-            _searchers[whole] = Searcher(whole, default.embedder)
+            _searchers[whole] = Searcher(whole, embedder)
         return _searchers[whole]

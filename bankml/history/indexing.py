@@ -8,13 +8,16 @@ from typing import Any
 
 from bankml.cache import Cache, Vectors, key
 from bankml.embedders.embedder import Cancelled, Embedder
+from bankml.embedders.embedder import Vectors as Floats
 from bankml.embedders.licences import check_licence
+from bankml.errors import CancelledError, NotFiniteError
 from bankml.history.exchange import Exchange
 from bankml.history.file import History
 
 SHORT, LONG = 0.25, 1.0  # seconds of one call: below, the next takes twice as many texts; above, half
 MOST = 64  # texts of a call
 
+Part = list[tuple[str, int]]  # keys of texts and numbers of exchanges
 Progress = Callable[[int, int], None]
 """Called as progress(texts embedded, texts to embed)."""
 
@@ -50,9 +53,9 @@ def index(
 ) -> Indexed:
     """Embeds the exchanges of the history at `path` (or `records` of it) that its cache has no vector for.
 
-    `batch`: texts of a call at most; each call's vectors are on the disk before the next. Raises LicenceError for a
-    model whose licence is not known to be open unless `allow_licence` names it, UnavailableError when the embedder
-    cannot go on (what it gave is kept), CancelledError, StoreError.
+    `batch`: texts of a call at most; each call's vectors are on the disk before the next, and stay whatever is raised:
+    LicenceError for a model whose licence is not known to be open unless `allow_licence` names it, UnavailableError
+    when the embedder cannot go on, NotFiniteError at the end when a text has no vector, CancelledError, StoreError.
     """
     check_licence(embedder, allow_licence)
     texts = _Records(records) if records is not None else _File(path)
@@ -62,17 +65,37 @@ def index(
     cached = len(vectors)
     missing = [one for one in texts.keys(embedder.document_prefix).items() if one[0] not in vectors]
     done = 0
+    without: NotFiniteError | None = None
     for part in _batches(missing, batch):
-        part = _left(part, vectors)
-        found = embedder.embed([texts.text(number) for _, number in part], cancelled=cancelled)
+        if cancelled and cancelled():
+            raise CancelledError(f"the caller gave up when {done} of {len(missing)} texts were embedded")
+        part, found, error = _embedded(_left(part, vectors), texts.text, embedder, cancelled)
+        without = without or error
         cache.append(embedder.model, embedder.digest, [name for name, _ in part], found, embedder.engine)
         done += len(part)
         if progress:
             progress(done, len(missing))
+    if without:
+        raise NotFiniteError(f"{len(missing) - done} exchanges have no vector, the others were embedded: {without}")
     return Indexed(done, cached, texts.total, texts.skipped)
 
 
-def _batches(missing: list[tuple[str, int]], most: int) -> Iterator[list[tuple[str, int]]]:
+def _embedded(
+    part: Part, text: Callable[[int], str], embedder: Embedder, cancelled: Cancelled | None
+) -> tuple[Part, Floats, NotFiniteError | None]:
+    """The vectors of a part, without the texts that have none, and why the first of these has none."""
+    without: NotFiniteError | None = None
+    while True:
+        try:
+            return part, embedder.embed([text(number) for _, number in part], cancelled=cancelled), without
+        except NotFiniteError as error:
+            if error.index is None:
+                raise
+            without = without or error
+            part = [*part[: error.index], *part[error.index + 1 :]]
+
+
+def _batches(missing: Part, most: int) -> Iterator[Part]:
     """Parts that take about a second each, so that nobody who asks meanwhile waits for long."""
     start, size = 0, 1
     while start < len(missing):
@@ -83,7 +106,7 @@ def _batches(missing: list[tuple[str, int]], most: int) -> Iterator[list[tuple[s
         size = min(most, size * 2) if took < SHORT else max(1, size // 2) if took > LONG else size
 
 
-def _left(part: list[tuple[str, int]], vectors: Vectors) -> list[tuple[str, int]]:
+def _left(part: Part, vectors: Vectors) -> Part:
     """What no other process has embedded meanwhile."""
     vectors.follow()
     return [one for one in part if one[0] not in vectors]

@@ -59,7 +59,11 @@ BY_STATE = (
     ("25006", "{place} is read-only; publish to the primary, or end its default_transaction_read_only"),
     ("42501", "{place}: this role may not do that ({said}); publish as the owner of the tables, or GRANT it the right"),
     ("55P03", "{place}: another session holds the tables; end it, or try again when it is done"),
-    ("57014", "{place}: the server ended the work ({said}); nothing was changed, try again"),
+    (
+        "57014",
+        "{place}: the server ended the work ({said}); nothing was changed: try again, "
+        "with PGOPTIONS='-c statement_timeout=0' if it took too long",
+    ),
     ("53100", "{place}: the server's disk is full; make room there, nothing was changed"),
     ("53", "{place}: the server lacks what it needs ({said}); nothing was changed, try again later"),
     *(
@@ -91,6 +95,6 @@ def _at_the_door(text: str) -> str:
 
 
 def _by_state(error: psycopg.Error) -> str:
-    if not error.sqlstate:  # not the server's own: the connection broke
-        return LOST
+    if not error.sqlstate:  # not the server's own: the connection broke, or was never used rightly
+        return LOST if isinstance(error, psycopg.OperationalError) else OTHER
     return next((template for state, template in BY_STATE if error.sqlstate.startswith(state)), OTHER)

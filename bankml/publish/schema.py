@@ -55,7 +55,7 @@ SELECT current_setting('server_version'), current_setting('server_encoding'),
 # An extension may lie in a schema of its own: its type and operators are then found behind all others.
 EXTEND_PATH = """
 SELECT set_config('search_path',
-    concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(nspname)), false)
+    concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(nspname)), true)
 FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
 """
 
@@ -81,7 +81,7 @@ class Schema:
 
 
 def look(connection: Connection) -> Schema:
-    """Changes nothing but the order in which this connection looks for names."""
+    """In a transaction, until the end of which names are looked for in pgvector's schema too. Changes nothing."""
     connection.execute(EXTEND_PATH)
     row = connection.execute(LOOK, (INDEX,)).fetchone()
     return Schema(*row)  # type: ignore[misc]

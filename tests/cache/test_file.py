@@ -163,3 +163,11 @@ def test_appending_begins_a_line(tmp_path, text):
     (path := tmp_path / "x").write_bytes(text)
     file.append(path, b"two\n")
     assert path.read_bytes() == text + b"\n" * (text == b"torn") + b"two\n"
+
+
+def test_lines_are_one_write(tmp_path, monkeypatch):
+    write, written = os.write, []
+    monkeypatch.setattr(os, "write", lambda descriptor, text: written.append(bytes(text)) or write(descriptor, text))
+    (tmp_path / "x").write_bytes(b"torn")
+    file.append(tmp_path / "x", lines := b"a" * 5000 + b"\nb\n")
+    assert written == [b"\n" + lines]

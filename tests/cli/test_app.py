@@ -57,7 +57,7 @@ def test_a_text_that_looks_like_the_option(here):
 def test_every_command_has_json(here):
     from bankml.cli.app import app
 
-    names = [command.callback.__name__ for command in app.registered_commands]
+    names = [command.name or command.callback.__name__ for command in app.registered_commands]
     assert {"embed", "tokenize", "models", "info", "pull", "verify", "serve"} <= set(names)
     for name in names:
         assert b"--json" in here(name, "--help").out

@@ -1,4 +1,7 @@
 // Exact search: every backend's products against scalar and double, masks, threads and ties (csrc/nearest).
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -8,6 +11,7 @@
 #include "dtypes.h"
 #include "kernel_data.h"
 #include "kernels/registry.h"
+#include "mapping.h"
 #include "nearest.h"
 #include "threads.h"
 
@@ -54,7 +58,9 @@ std::vector<Near> sorted(const std::vector<float>& cosines, const std::vector<ui
   for (size_t i = 0; i < cosines.size(); ++i) {
     if (allowed.empty() || allowed[i]) out.push_back({static_cast<int64_t>(i), cosines[i]});
   }
-  std::stable_sort(out.begin(), out.end(), [](const Near& a, const Near& b) { return a.cosine > b.cosine; });
+  std::sort(out.begin(), out.end(), [](const Near& a, const Near& b) {
+    return a.cosine > b.cosine || (a.cosine == b.cosine && a.row < b.row);
+  });
   return out;
 }
 
@@ -117,7 +123,8 @@ TEST(nearest_products_of_integers_are_exact) {
 
 TEST(nearest_rows_at_any_mask_k_and_threads) {
   constexpr int kRows = 9000, kWidth = 65;  // 2.3 MB: more than one thread, pieces that end inside of a block
-  const Rows rows = random_rows(DType::f32, kRows, kWidth, 8);
+  Rows rows = random_rows(DType::f32, kRows, kWidth, 8);
+  std::copy_n(rows.bytes.begin(), 3000 * kWidth * sizeof(float), rows.bytes.end() - 3000 * kWidth * sizeof(float));
   const Matrix matrix = rows.matrix(Matrix::Type::f32);
   const std::vector<float> query = filled(kWidth, Fill::random, 4);
   for (const Backend* backend : available_backends()) {
@@ -166,6 +173,25 @@ TEST(nearest_does_not_wait_for_a_pass) {
   std::atomic<int> ran{0};
   pass.run(2, [&](int) { ran++; });  // the pool is still this pass's
   CHECK(ran >= 1);
+}
+
+// Also where another search met the missing page first.
+TEST(nearest_every_search_of_a_truncated_file_is_told) {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const int file = memfd_create("rows", 0);
+  CHECK(file >= 0 && ftruncate(file, static_cast<off_t>(4 * page)) == 0);
+  void* const rows = mmap(nullptr, 4 * page, PROT_READ, MAP_SHARED, file, 0);
+  const int one = guard_mapping(rows, 4 * page), other = guard_mapping(rows, 4 * page);
+  const int elsewhere = guard_mapping(static_cast<uint8_t*>(rows) + page, page);
+  CHECK(ftruncate(file, static_cast<off_t>(page)) == 0);
+  CHECK(static_cast<volatile uint8_t*>(rows)[3 * page] == 0);
+  CHECK(mapping_damaged(one) && mapping_damaged(other) && !mapping_damaged(elsewhere));
+  for (const int slot : {one, other, elsewhere}) unguard_mapping(slot);
+  const std::vector<float> query = {1.0f};
+  const Matrix matrix{Matrix::Type::f32, static_cast<const uint8_t*>(rows), static_cast<int64_t>(page), 1, nullptr};
+  CHECK_THROWS(nearest(scalar(), 1, matrix, query.data(), 1, nullptr), "was truncated while it was searched");
+  munmap(rows, 4 * page);
+  close(file);
 }
 
 // Searches, passes and searches beside passes, all at once.

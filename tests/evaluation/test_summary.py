@@ -47,9 +47,15 @@ def test_a_difference_is_taken_query_by_query() -> None:
     values = np.random.default_rng(0).random((50, len(NAMES), 3))
     values[:, NAMES.index("meaning")] = values[:, NAMES.index("words")] + 0.1
     one = Measured("en", "en", tuple(map(str, range(50))), values)
-    (row,) = summary.differences([one], [("meaning", "words")])
-    assert row.method == "meaning − words"
-    assert [value for each in row.values for value in (each.mean, each.low, each.high)] == pytest.approx([0.1] * 9)
+    found = list(summary.differences([one], [("meaning", "words")]))
+    assert [(row.scope, row.method) for row in found] == [(name, "meaning − words") for name in (summary.SAME, "en")]
+    for row in found:
+        assert [value for each in row.values for value in (each.mean, each.low, each.high)] == pytest.approx([0.1] * 9)
+
+
+def test_differences_of_a_pair_of_languages_are_not_told_alone() -> None:
+    found = {row.scope for row in summary.differences(ALL)}
+    assert found == {*summary.SCOPES, "en", "de"}
 
 
 def test_every_difference_names_two_methods() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bankml.errors import CancelledError, LicenceError
+from bankml.errors import CancelledError, LicenceError, NotFiniteError
 from bankml.history.indexing import Indexed, cache_path, index
 from bankml.models.licence import Licence
 
@@ -87,3 +87,18 @@ def test_progress_ends_at_the_total(sample: Path, embedder):
     index(sample, embedder, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (24, 24)
     assert sorted(seen) == seen
+
+
+def test_a_text_without_a_vector_does_not_stop_the_others(sample, embedder, monkeypatch):
+    whole = type(embedder).__base__.embed
+
+    def embed(self, texts, **options):
+        for number, text in enumerate(texts):
+            if "oath" in text:
+                raise NotFiniteError("text has no vector", index=number)
+        return whole(self, texts, **options)
+
+    monkeypatch.setattr(type(embedder).__base__, "embed", embed)
+    with pytest.raises(NotFiniteError, match="1 exchanges have no vector, the others were embedded"):
+        index(sample, embedder)
+    assert len(cache_path(sample).read_text().splitlines()) == 23

@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from bankml import InputError, StoreError
 from bankml.publish import lock, publish, status
+from bankml.publish.connection import connect
 from bankml.publish.dsn import parameters, place
 from bankml.settings import Settings
 from tests.postgres import GUARDED, rows
@@ -103,6 +104,12 @@ def test_no_password_is_shown(dsn, monkeypatch):
         return
     assert SECRET not in refused(None)
     assert SECRET not in refused(dsn)
+
+
+def test_what_was_sent_is_not_quoted(dsn):
+    with pytest.raises(StoreError, match="invalid input syntax for type json") as caught, connect(dsn) as connection:
+        connection.execute("SELECT %s::jsonb", (f"[{SECRET}]",))
+    assert SECRET not in str(caught.value)
 
 
 def test_which_database(monkeypatch):

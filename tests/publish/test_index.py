@@ -94,6 +94,13 @@ def test_an_index_that_cannot_be_built_fails_nothing(dsn, history, seeded):
     assert rows(dsn, "SELECT count(embedding) FROM bankml_exchanges") == [(1,)]
 
 
+def test_a_database_that_goes_away_while_the_index_is_built(dsn, history, seeded, monkeypatch):
+    monkeypatch.setattr(index, "CREATE", "SELECT pg_terminate_backend(pg_backend_pid()) /* {} {} */")
+    result = publish(history(("a", "1")), "ada", include_private=True, dsn=dsn, vectors=seeded())
+    assert (result.embedded, result.index.startswith("none: it could not be built (terminating")) == (1, True)
+    assert rows(dsn, "SELECT count(embedding) FROM bankml_exchanges") == [(1,)]
+
+
 def test_vectors_too_wide_for_an_index(dsn, history, seeded):
     result = publish(history(("a", "1")), "ada", include_private=True, dsn=dsn, vectors=seeded(dims=2001))
     assert result.index == "none: HNSW takes vectors of at most 2,000 numbers, so searches are exact"

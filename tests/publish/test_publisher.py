@@ -123,7 +123,8 @@ def test_a_bad_line_is_named_and_all_is_as_before(dsn, history, seeded, bad, why
     with pytest.raises(InputError) as caught:
         publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded(), name="New")
     assert str(caught.value).startswith(f"line 4 of {path} {why}")
-    assert (caught.value.index, "secret" in str(caught.value)) == (3, False)
+    assert caught.value.index == 3
+    assert not any(part in str(caught.value) for part in ("secret", "999999"))
     assert state(dsn) == before
 
 
