@@ -58,9 +58,9 @@
   function ranks(hit) {
     const number = make("span", { class: "number" }, `#${hit.id}`);
     if (hit.words_rank === null && hit.meaning_rank === null) return [number];
-    const rank = (name, value) => make("span", {}, value === null ? `not found by ${name}` : `${name} ${value}`);
+    const rank = (name, value) => make("span", {}, `${name} ${value ?? "–"}`);
     const cosine = hit.cosine === null ? null : make("span", { class: "cosine" }, bar(hit.cosine), `cosine ${hit.cosine.toFixed(3)}`);
-    return [cosine, rank("words", hit.words_rank), rank("meaning", hit.meaning_rank), number].filter(Boolean);
+    return [cosine, rank("words", hit.words_rank), cosine && rank("meaning", hit.meaning_rank), number].filter(Boolean);
   }
 
   function card(hit) {
