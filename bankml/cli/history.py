@@ -14,6 +14,7 @@ from bankml.errors import CancelledError, UnavailableError
 from bankml.sizes import human
 
 if TYPE_CHECKING:
+    from bankml.cli.progress import Show
     from bankml.embedders import Embedder
 
 WAIT = 3.0  # seconds that a search embeds what is missing before it answers
@@ -48,10 +49,14 @@ def search(
     json: AsJson = False,
 ) -> None:
     """Print the exchanges that fit best; without a model they are found by words, and the last line says why."""
+    from bankml.cli.progress import progress
     from bankml.history.search import Searcher
 
     embedder = embedder_of(model, words)
-    with Searcher(file, embedder, embed=False) as searcher:
+    with (
+        progress("reading", "exchanges") as show,
+        Searcher(file, embedder, embed=False, count=_thousands(show)) as searcher,
+    ):
         if wait and not words:
             _embed_some(file, embedder, wait, allow_licence or [])
         found = searcher.search(" ".join(query or []), results)
@@ -134,6 +139,19 @@ def embedder_of(model: str | None, words: bool) -> "Callable[[], Embedder]":
         return choose(name=model)
 
     return chosen
+
+
+def _thousands(show: "Show") -> Callable[[int], None]:
+    """Counts, and shows every thousandth: drawing takes longer than reading."""
+    read = 0
+
+    def count(more: int) -> None:
+        nonlocal read
+        read += more
+        if read % 1000 == 0:
+            show(read, None)
+
+    return count
 
 
 def _embed_some(file: Path, embedder: "Callable[[], Embedder]", seconds: float, allow_licence: list[str]) -> None:

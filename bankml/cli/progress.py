@@ -7,10 +7,13 @@ from contextlib import contextmanager
 
 from bankml.cli.output import PATIENCE
 
+Show = Callable[[int, int | None], None]
+"""Called as show(done, in all); None where that is not known."""
+
 
 @contextmanager
-def progress(what: str, unit: str = "texts") -> Iterator[Callable[[int, int], None]]:
-    """`show(done, total)` is what the work calls."""
+def progress(what: str, unit: str = "texts") -> Iterator[Show]:
+    """`show` is what the work calls."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return
@@ -22,7 +25,7 @@ def progress(what: str, unit: str = "texts") -> Iterator[Callable[[int, int], No
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=False) as bars:
         task = bars.add_task(what, visible=False)
 
-        def show(done: int, total: int) -> None:
+        def show(done: int, total: int | None) -> None:
             bars.update(task, completed=done, total=total, visible=time.monotonic() - started > PATIENCE)
 
         yield show

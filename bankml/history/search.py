@@ -62,7 +62,8 @@ class Searcher:
     """One history, followed from search to search; safe to use from many threads.
 
     `choose` gives the embedder; while it raises an Error, words alone rank and the status says why. `embed`: whether
-    exchanges without a vector are embedded in the background, which `allow_licence` may be needed for.
+    exchanges without a vector are embedded in the background, which `allow_licence` may be needed for. `count(1)` is
+    called for each exchange that is read: a million take a minute.
     """
 
     def __init__(
@@ -72,8 +73,10 @@ class Searcher:
         *,
         embed: bool = True,
         allow_licence: Collection[str] = (),
+        count: Callable[[int], None] = lambda more: None,
     ) -> None:
         self._path = path
+        self._count = count
         self._embed = embed
         self._allow_licence = allow_licence
         self._lock = threading.Lock()
@@ -159,6 +162,7 @@ class Searcher:
 
     def _add(self, exchange: Exchange) -> None:
         self._words.add(exchange.text)
+        self._count(1)
         if self._meaning:
             self._meaning.add(exchange)
 
