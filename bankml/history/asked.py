@@ -57,7 +57,13 @@ class Asked:
 
     def _begin(self) -> None:
         self._working, self._next = self._next, None
-        threading.Thread(target=self._work, name="query-vector").start()
+        try:
+            threading.Thread(target=self._work, name="query-vector").start()
+        except RuntimeError as error:  # the system refuses a thread
+            if question := self._working:
+                question.error = BusyError(f"not computed ({error})")
+                question.over.set()
+            self._working = None
 
     def _work(self) -> None:
         while question := self._working:

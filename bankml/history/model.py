@@ -25,8 +25,7 @@ class Model:
         """The embedder, waited for so many seconds (None: until it is known whether there is one); None: see `why`."""
         with self._lock:
             if self.embedder is None and self._looking is None and monotonic() - self._looked >= PATIENCE:
-                self._looking = threading.Thread(target=self._look, name="model", daemon=True)
-                self._looking.start()
+                self._begin()
             looking = self._looking
         if looking:
             looking.join(wait)
@@ -36,6 +35,15 @@ class Model:
     def looking(self) -> bool:
         """Whether it may be known in a moment."""
         return self._looking is not None
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=self._look, name="model", daemon=True)
+        self._looking = thread
+        try:
+            thread.start()
+        except RuntimeError as error:  # the system refuses one
+            self._looked, self._looking = monotonic(), None
+            self.why = f"the model cannot be looked for ({error})"
 
     def _look(self) -> None:
         try:
