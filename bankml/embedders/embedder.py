@@ -71,7 +71,7 @@ class Embedder(Protocol):
 
         One call at a time: another waits, and with `block=False` raises BusyError at once. `cancelled` is asked every
         50 ms or so by the thread that works; CancelledError then. Raises UnavailableError where the model cannot be
-        had, NotFiniteError with the `index` of a text that has no vector, InputError for what is no list of texts.
+        had, NotFiniteError with the `indexes` of texts that have no vector, InputError for what is no list of texts.
         """
         ...
 
