@@ -145,7 +145,7 @@ def test_verify_and_compact(cache):
     assert found.good == {(OURS, 8): 4, (OTHERS, 8): 2}
     assert found.repeated == 1
     assert found.bad == {"no JSON": 1, "fields": 1}
-    done = cache.compact(OURS, 8, keep={*keys(2)})
+    done = cache.compact(OURS, 8, keep=lambda: {*keys(2)})
     assert (done.kept, done.others, done.repeated, done.unwanted, done.bad) == (2, 2, 1, 1, 2)
     assert done.after == cache.path.stat().st_size < done.before
     assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
