@@ -174,6 +174,18 @@ def test_compacting_while_one_writes_who_knows_of_no_lock(cache, monkeypatch, be
     assert cache.verify().bad == {}
 
 
+def test_a_vector_that_is_added_while_it_is_asked_what_to_keep_stays(cache):
+    """By one who knows of no lock, and whose text was not there yet when the texts were read."""
+    cache.append("m", OURS, keys(2), unit(2))
+
+    def keep():
+        original.write(cache.path, original.line(keys(1, 3)[0], "m", OURS, unit(1)[0].tolist()))
+        return {keys(1)[0]}
+
+    cache.compact(OURS, 8, keep)
+    assert set(original.read(cache.path, OURS, 8)) == {keys(1)[0], keys(1, 3)[0]}
+
+
 def test_a_last_line_without_its_newline_is_kept_with_one(cache):
     cache.append("m", OURS, keys(2), unit(2))
     os.truncate(cache.path, cache.path.stat().st_size - 1)

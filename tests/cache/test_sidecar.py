@@ -121,12 +121,19 @@ def halved(path):
     os.truncate(path, 4096 + 64 * 4096 + 4 * DIMS * 1500)
 
 
-@pytest.mark.parametrize("harm", [emptied, halved, Path.unlink])
+def shortened(path):
+    """By one row."""
+    os.truncate(path, path.stat().st_size - 4 * DIMS)
+
+
+@pytest.mark.parametrize("harm", [emptied, halved, shortened, Path.unlink])
 def test_one_that_was_harmed_while_it_was_mapped_is_made_anew(cache, harm):
     """A truncated one gives a StoreError once; then the pages that are gone read as zeros."""
     names = list(map(str, range(3000)))
-    append(cache, *names)
+    append(cache, *names[:-1])
     found = cache.vectors(DIGEST, DIMS)
+    append(cache, names[-1])
+    found.follow()
     other = cache.vectors(DIGEST, DIMS)
     harm(side(cache))
     for _ in range(2):
