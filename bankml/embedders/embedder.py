@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from bankml.models.licence import Licence
 
-Vectors = NDArray[np.float32]
+Floats = NDArray[np.float32]
+Vectors = Floats  # the name that bankml.history still knows it by
 Cancelled = Callable[[], bool]
 
 
@@ -66,7 +67,7 @@ class Embedder(Protocol):
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
-    ) -> Vectors:
+    ) -> Floats:
         """Vectors of the texts: float32 (n, dims), C-contiguous, finite, of unit length; (0, dims) of none.
 
         One call at a time: another waits, and with `block=False` raises BusyError at once. `cancelled` is asked every

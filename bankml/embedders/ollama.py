@@ -8,7 +8,7 @@ from typing import Any
 from bankml.available import available
 from bankml.durations import spelled
 from bankml.embedders.api import Api
-from bankml.embedders.embedder import Cancelled, Vectors
+from bankml.embedders.embedder import Cancelled, Floats
 from bankml.embedders.identity import Identity
 from bankml.embedders.turn import Turn
 from bankml.embedders.vectors import checked, listed
@@ -88,7 +88,7 @@ class OllamaEmbedder:
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
-    ) -> Vectors:
+    ) -> Floats:
         """As in Embedder."""
         whole = listed(texts, self.query_prefix if query else self.document_prefix)
         with self._turn.taken(block, cancelled):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bankml.embedders.embedder import Vectors
+from bankml.embedders.embedder import Floats
 from bankml.errors import InputError, NotFiniteError, UnavailableError
 
 
@@ -19,7 +19,7 @@ def listed(texts: Iterable[str], prefix: str) -> list[str]:
     return [prefix + text for text in found]
 
 
-def checked(rows: Sequence[Sequence[float]] | Vectors, texts: int, dims: int, who: str) -> Vectors:
+def checked(rows: Sequence[Sequence[float]] | Floats, texts: int, dims: int, who: str) -> Floats:
     """The rows as float32 (texts, dims) of unit length.
 
     Raises UnavailableError for another number of rows or of dimensions, NotFiniteError with the `indexes` of the
