@@ -303,3 +303,14 @@ def test_a_fault_of_the_embedder_is_said_and_not_tried_on_each_keystroke(sample,
     assert "RuntimeError: out of order" in one.search("backup", wait=5).status
     assert found.results
     assert len([texts for texts in tried if texts != ["backup"]]) == 1
+
+
+def test_words_rank_where_the_vectors_break_while_they_are_read(sample, searcher, embedder, monkeypatch):
+    def broken(*arguments, **options):
+        raise StoreError("the matrix was truncated while it was read")
+
+    index(sample, embedder)
+    monkeypatch.setattr("bankml.history.meaning.nearest", broken)
+    found = searcher(sample).search("greenhouse heater")
+    assert "heater" in found.results[0].assistant
+    assert "alone: the matrix was truncated" in found.status
