@@ -59,6 +59,10 @@ class StoreError(Error):
     """Something that bankml stores cannot be read or written."""
 
 
+class ChangedError(StoreError):
+    """A file that was changed while it was read; reading it again helps."""
+
+
 class CancelledError(Error):
     """The caller gave up before the answer was ready."""
 

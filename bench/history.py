@@ -21,7 +21,7 @@ from bankml.cache import Cache, key
 from bankml.embedders import NativeEmbedder
 from bankml.history.exchange import Exchange
 from bankml.history.indexing import cache_path, index
-from bankml.history.search import Searcher
+from bankml.history.searcher import Searcher
 from bench import resident, sections
 from oracle import seeded
 

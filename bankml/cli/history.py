@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ import typer
 
 from bankml.cli.model import choose as choose_model
 from bankml.cli.output import AsJson, Model, note, write_facts, write_json
-from bankml.errors import CancelledError, UnavailableError
+from bankml.errors import CancelledError, Error, UnavailableError
 from bankml.sizes import human
 
 if TYPE_CHECKING:
@@ -50,14 +51,14 @@ def search(
 ) -> None:
     """Print the exchanges that fit best; without a model they are found by words, and the last line says why."""
     from bankml.cli.progress import progress
-    from bankml.history.search import Searcher
+    from bankml.history.searcher import Searcher
 
     embedder = embedder_of(model, words)
     with (
         progress("reading", "exchanges") as show,
         Searcher(file, embedder, embed=False, count=_thousands(show)) as searcher,
     ):
-        if wait and not words:
+        if wait and query and not words:
             _embed_some(file, embedder, wait, allow_licence or [])
         found = searcher.search(" ".join(query or []), results)
     if json:
@@ -75,8 +76,11 @@ def index(file: File, model: Model = None, allow_licence: AllowLicence = None, j
     from bankml.embedders import choose
     from bankml.history.indexing import index as embed_missing
 
-    choose_model(model)  # pulled when it is a built-in that is missing
-    embedder = choose(name=model)
+    try:
+        embedder = choose(name=model)
+    except UnavailableError:
+        choose_model(model)  # a built-in that is missing is pulled; else it says why
+        embedder = choose(name=model)
     with progress("embedding") as show:
         done = embed_missing(file, embedder, progress=show, allow_licence=allow_licence or [])
     if json:
@@ -131,6 +135,7 @@ def compact(file: File, model: Model = None, json: AsJson = False) -> None:
 def embedder_of(model: str | None, words: bool) -> "Callable[[], Embedder]":
     """What chooses the embedder, when it is first needed; nothing is ever pulled."""
 
+    @cache
     def chosen() -> "Embedder":
         if words:
             raise UnavailableError("as asked")
@@ -163,8 +168,8 @@ def _embed_some(file: Path, embedder: "Callable[[], Embedder]", seconds: float, 
         embed_missing(file, embedder(), cancelled=lambda: monotonic() > end, allow_licence=allow_licence)
     except CancelledError:
         note(f"not all is embedded yet; `bankml history index {file}` does it once and for all")
-    except UnavailableError as error:
-        note(f"nothing was embedded: {error}")
+    except Error as error:
+        note(f"not all is embedded: {error}")
 
 
 def _note_skipped(lines: int) -> None:

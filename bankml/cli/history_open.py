@@ -24,7 +24,7 @@ def open_page(
 ) -> None:
     """Search FILE in a browser as you type, until Ctrl-C; prints the address, which opens once."""
     from bankml.cli.browser import signpost
-    from bankml.history.search import Searcher
+    from bankml.history.searcher import Searcher
     from bankml.serve.history_server import run
     from bankml.serve.listener import listen, url
     from bankml.serve.ragebar import Ragebar

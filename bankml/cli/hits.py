@@ -8,7 +8,7 @@ from bankml.utf8 import printable
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from bankml.history.search import Found, Hit
+    from bankml.history.searcher import Found, Hit
 
 LINES = 3  # of an answer that are shown
 WIDTH = 240  # characters of a question or of an answer's lines

@@ -105,7 +105,7 @@ def serve(
 def _ragebar(history: Path, choice: "Choice", threads: int | None, backend: str | None) -> "Ragebar":
     """The history, searched by the meaning that the served model gives. Raises StoreError when it cannot be read."""
     from bankml.embedders import NativeEmbedder
-    from bankml.history.search import Searcher
+    from bankml.history.searcher import Searcher
     from bankml.room import Room
     from bankml.serve.ragebar import Ragebar
 

@@ -66,14 +66,15 @@ class Asked:
             self._working = None
 
     def _work(self) -> None:
-        while question := self._working:
+        question = self._working
+        while question:
             try:
                 question.vector = self.queries.vector(question.text, block=True, cancelled=leaving)
             except Error as error:
                 question.error = error
             except Exception as error:
                 question.error = Error(f"{type(error).__name__}: {error}")
-            finally:
-                with self._lock:
-                    self._working, self._next = self._next, None
-                question.over.set()
+            with self._lock:
+                over, question = question, self._next
+                self._working, self._next = question, None
+            over.over.set()

@@ -7,7 +7,7 @@ from time import monotonic
 from bankml.errors import CancelledError, Error
 from bankml.history.indexing import Progress
 
-PATIENCE = 5.0  # seconds after a failure
+PATIENCE, LONGEST = 5.0, 300.0  # seconds after a first failure, and after many
 Work = Callable[[Progress, Callable[[], bool]], object]
 
 
@@ -19,7 +19,7 @@ class Background:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._stopped = False
-        self._ended = 0.0
+        self._ended, self._patience = 0.0, PATIENCE / 2
         self.error = ""  # why the last run ended early
         self.done, self.total = 0, 0  # texts of this run
 
@@ -32,14 +32,15 @@ class Background:
     def start(self) -> None:
         """Unless it runs already, has just failed, or was closed."""
         with self._lock:
-            if self.running or self._stopped or (self.error and monotonic() - self._ended < PATIENCE):
+            if self.running or self._stopped or (self.error and monotonic() - self._ended < self._patience):
                 return
             self.error, self.done, self.total = "", 0, 0
-            self._thread = threading.Thread(target=self._run, name="history-index")
+            thread = threading.Thread(target=self._run, name="history-index")
             try:
-                self._thread.start()
+                thread.start()
+                self._thread = thread
             except RuntimeError as error:  # the system refuses a thread
-                self.error = f"indexing could not start ({error})"
+                self._failed(f"indexing could not start ({error})")
 
     def wait(self, seconds: float | None = None) -> None:
         """Until it has ended, or so many seconds."""
@@ -55,12 +56,18 @@ class Background:
     def _run(self) -> None:
         try:
             self._work(self._progress, lambda: self._stopped or leaving())
+            self._patience = PATIENCE / 2
         except CancelledError:
             pass
-        except (Error, OSError, MemoryError) as error:
-            self.error = str(error) or type(error).__name__
-        finally:
-            self._ended = monotonic()
+        except Error as error:
+            self._failed(str(error))
+        except Exception as error:
+            self._failed(f"{type(error).__name__}: {error}")
+
+    def _failed(self, why: str) -> None:
+        """What fails again and again is tried less and less often."""
+        self.error = why
+        self._ended, self._patience = monotonic(), min(2 * self._patience, LONGEST)
 
     def _progress(self, done: int, total: int) -> None:
         self.done, self.total = done, total

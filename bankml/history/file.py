@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
+from zlib import crc32
 
-from bankml.errors import StoreError
+from bankml.errors import ChangedError, StoreError
 from bankml.history.exchange import Exchange, parse
 from bankml.history.lines import Line, lines
 
@@ -54,7 +55,7 @@ class History:
         return True
 
     def exchange(self, number: int) -> Exchange:
-        """Exchange `number` of those seen, read from the file. Raises StoreError when the file has changed there."""
+        """Exchange `number` of those seen, read from the file. Raises ChangedError when the file is another there."""
         return next(self.exchanges([number]))
 
     def number(self, id: int) -> int | None:
@@ -72,18 +73,16 @@ class History:
         start = self._starts[number]
         file.seek(start)
         line = file.read(self._sizes[number])
-        try:
-            found = parse(_unmarked(line, start), self._ids[number])
-        except ValueError:
-            found = None
+        found = parse(_unmarked(line, start), self._ids[number]) if crc32(line) == self._sums[number] else None
         if found is None:
-            raise StoreError(f"{self.path} was changed while it was read; ask again")
+            raise ChangedError(f"{self.path} was changed while it was read; ask again")
         return found
 
     def _forget(self) -> None:
         self.skipped = 0  # lines that are torn or no JSON object
         self.lines = 0  # that are not empty
-        self._starts, self._sizes, self._ids = array("Q"), array("Q"), array("Q")
+        self._starts, self._sizes, self._ids = array("Q"), array("Q"), array("Q")  # of each exchange's line
+        self._sums = array("L")  # its CRC-32
         self._end = 0  # of what was read, an unfinished line included
         self._digest = blake2b(digest_size=16)  # of all that was read
         self._finished = True  # what was read ends in a newline
@@ -116,9 +115,10 @@ class History:
         except ValueError:
             found, text = None, None
         self.skipped += text is None
-        if found:
+        if found and line.bytes is not None:
             self._starts.append(line.start)
-            self._sizes.append(line.end - line.start)
+            self._sizes.append(len(line.bytes))
+            self._sums.append(crc32(line.bytes))
             self._ids.append(number)
             add(found)
 

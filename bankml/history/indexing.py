@@ -10,8 +10,8 @@ from bankml.cache import Cache, Vectors, key
 from bankml.embedders.embedder import Cancelled, Embedder
 from bankml.embedders.embedder import Vectors as Floats
 from bankml.embedders.licences import check_licence
-from bankml.errors import CancelledError, NotFiniteError
-from bankml.history.exchange import Exchange
+from bankml.errors import CancelledError, InputError, NotFiniteError
+from bankml.history.exchange import Exchange, of
 from bankml.history.file import History
 
 SHORT, LONG = 0.25, 1.0  # seconds of one call: below, the next takes twice as many texts; above, half
@@ -55,28 +55,31 @@ def index(
 
     `batch`: texts of a call at most; each call's vectors are on the disk before the next, and stay whatever is raised:
     LicenceError for a model whose licence is not known to be open unless `allow_licence` names it, UnavailableError
-    when the embedder cannot go on, NotFiniteError at the end when a text has no vector, CancelledError, StoreError.
+    when the embedder cannot go on, NotFiniteError at the end when a text has no vector, CancelledError, StoreError
+    (ChangedError for a history that was edited meanwhile: no text is embedded under another's key), InputError.
     """
+    if batch < 1:
+        raise InputError(f"batch is {batch}; give the number of texts of a call, 1 or more")
     check_licence(embedder, allow_licence)
     texts = _Records(records) if records is not None else _File(path)
     cache = Cache(cache_path(path))
     vectors = cache.vectors(embedder.digest, embedder.dims)
-    vectors.follow()
     cached = len(vectors)
     missing = [one for one in texts.keys(embedder.document_prefix).items() if one[0] not in vectors]
-    done = 0
-    without: NotFiniteError | None = None
+    done = passed = without = 0
+    why = ""
     for part in _batches(missing, batch):
         if cancelled and cancelled():
-            raise CancelledError(f"the caller gave up when {done} of {len(missing)} texts were embedded")
-        part, found, error = _embedded(_left(part, vectors), texts.text, embedder, cancelled)
-        without = without or error
-        cache.append(embedder.model, embedder.digest, [name for name, _ in part], found, embedder.engine)
-        done += len(part)
+            raise CancelledError(f"the caller gave up when {passed} of {len(missing)} texts were embedded")
+        left = _left(part, vectors)
+        embedded, found, error = _embedded(left, texts.text, embedder, cancelled)
+        cache.append(embedder.model, embedder.digest, [name for name, _ in embedded], found, embedder.engine)
+        done, passed, without = done + len(embedded), passed + len(part), without + len(left) - len(embedded)
+        why = why or str(error or "")
         if progress:
-            progress(done, len(missing))
+            progress(passed, len(missing))
     if without:
-        raise NotFiniteError(f"{len(missing) - done} exchanges have no vector, the others were embedded: {without}")
+        raise NotFiniteError(f"{without} of {texts.total} exchanges have no vector, the others have: {why}")
     return Indexed(done, cached, texts.total, texts.skipped)
 
 
@@ -139,14 +142,24 @@ class _Records:
     """Texts of records that the caller holds."""
 
     def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
-        said = ((str(record.get("user") or ""), str(record.get("assistant") or "")) for record in records)
-        self._exchanges = [Exchange(number, *texts) for number, texts in enumerate(said)]
-        self.total, self.skipped = len(self._exchanges), 0
+        self._exchanges: list[Exchange] = []
+        self.skipped = 0
+        for number, record in enumerate(records):
+            try:
+                found = of(record, number)
+            except (ValueError, AttributeError):  # what was said is no text, or the record no mapping
+                self.skipped += 1
+                continue
+            if found:
+                self._exchanges.append(found)
+        self.total = len(self._exchanges)
 
     def keys(self, prefix: str) -> dict[str, int]:
         """As of _File."""
-        keys = (key(exchange.embedded(prefix)) for exchange in self._exchanges)
-        return {name: number for number, name in reversed(list(enumerate(keys)))}
+        found: dict[str, int] = {}
+        for number, exchange in enumerate(self._exchanges):
+            found.setdefault(key(exchange.embedded(prefix)), number)
+        return found
 
     def text(self, number: int) -> str:
         return self._exchanges[number].embedded()

@@ -50,7 +50,9 @@ class Model:
             found = self._choose()
             _ = found.digest, found.dims  # the file may have to be read for its digest
             self.embedder = found
-        except (Error, OSError) as error:
+        except Error as error:
             self.why = str(error)
+        except Exception as error:
+            self.why = f"{type(error).__name__}: {error}"
         finally:
             self._looked, self._looking = monotonic(), None

@@ -105,11 +105,12 @@ def index_async(
         )
 
     with _lock:
-        under_way = _indexing.get(path)
-        if under_way is None or not under_way.running:
-            under_way = _indexing[path] = Background(work)
-            under_way.start()
-        return under_way
+        for ended in [each for each, under_way in _indexing.items() if not under_way.running]:
+            del _indexing[ended]
+        if path not in _indexing:
+            _indexing[path] = Background(work)
+            _indexing[path].start()
+        return _indexing[path]
 
 
 def cached(history: str | os.PathLike[str]) -> dict[str, Floats]:

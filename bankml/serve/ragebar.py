@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bankml.history.search import Hit, Searcher
+from bankml.history.searcher import Hit, Searcher
 from bankml.lexical import spans
 from bankml.serve.excerpts import Excerpt, excerpt
 from bankml.serve.session import Session

@@ -111,3 +111,25 @@ def test_bad_lines_are_counted_and_shown(here, minilm, sample):
     assert done.out.lines[0]["skipped_lines"] == 2
     (answer,) = here("history", "search", str(sample), "x", "--words", "--json").out.lines
     assert "2 lines that are no exchange left out" in answer["status"]
+
+
+def test_a_search_chooses_its_model_once_and_without_a_query_never_uses_it(here, sample, minilm, monkeypatch):
+    from bankml.embedders import NativeEmbedder
+
+    made = []
+    whole = NativeEmbedder.__init__
+    monkeypatch.setattr(NativeEmbedder, "__init__", lambda self, *a, **o: (made.append(self), whole(self, *a, **o))[1])
+    here("history", "search", str(sample), "--model", str(minilm))
+    assert not sample.with_name("sample.history.emb").exists()
+    made.clear()
+    here("history", "search", str(sample), "backup", "--model", str(minilm))
+    assert len(made) == 1
+
+
+def test_a_cache_that_cannot_be_written_leaves_words(here, sample, minilm, tmp_path):
+    sample.with_name("sample.history.emb").mkdir()
+    done = here("history", "search", str(sample), "greenhouse heater", "--model", str(minilm), "--json")
+    assert done.status == 0
+    assert "heater" in done.out.lines[0]["results"][0]["assistant"]
+    assert "is a folder" in done.out.lines[0]["status"]
+    assert b"not all is embedded" in done.err

@@ -10,7 +10,7 @@ import pytest
 
 from bankml import Encoder, models
 from bankml.embedders import NativeEmbedder
-from bankml.history.search import Searcher
+from bankml.history.searcher import Searcher
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "sample.history"
 

@@ -31,3 +31,12 @@ def test_a_model_that_cannot_be_looked_for_is_said(embedder, no_threads):
     assert model.look(None) is None
     assert "can't start new thread" in model.why
     assert not model.looking
+
+
+def test_a_fault_in_choosing_is_said():
+    def broken():
+        raise ValueError("out of order")
+
+    model = Model(broken)
+    assert model.look(None) is None
+    assert model.why == "ValueError: out of order"

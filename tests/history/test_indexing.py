@@ -1,11 +1,14 @@
 """Embedding what a history holds and its cache does not."""
 
+import base64
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bankml.errors import CancelledError, LicenceError, NotFiniteError
+from bankml.cache import key
+from bankml.errors import CancelledError, ChangedError, InputError, LicenceError, NotFiniteError
 from bankml.history.indexing import Indexed, cache_path, index
 from bankml.models.licence import Licence
 
@@ -99,7 +102,7 @@ def test_a_text_without_a_vector_does_not_stop_the_others(sample, embedder, monk
         return whole(self, texts, **options)
 
     monkeypatch.setattr(type(embedder).__base__, "embed", embed)
-    with pytest.raises(NotFiniteError, match="1 exchanges have no vector, the others were embedded"):
+    with pytest.raises(NotFiniteError, match="1 of 24 exchanges have no vector, the others have"):
         index(sample, embedder)
     assert len(cache_path(sample).read_text().splitlines()) == 23
 
@@ -116,7 +119,47 @@ def test_texts_without_a_vector_are_left_out_at_once(write, embedder, monkeypatc
 
     monkeypatch.setattr(type(embedder).__base__, "embed", embed)
     path, parts = write(*((f"{number} {'bad' * (number % 2)}", "a") for number in range(40))), []
-    with pytest.raises(NotFiniteError, match="20 exchanges have no vector"):
+    with pytest.raises(NotFiniteError, match="20 of 40 exchanges have no vector"):
         index(path, embedder, progress=lambda done, total: parts.append(done))
-    assert parts[-1] == 20
+    assert parts[-1] == 40
     assert len(asked) <= 2 * len(parts)
+
+
+def test_no_text_is_embedded_under_the_key_of_another(write, embedder):
+    path = write(("one", "aaaa"), ("two", "bbbb"), ("six", "cccc"), ("ten", "dddd"))
+
+    def swap(done: int, total: int) -> None:
+        write(("two", "bbbb"), ("one", "aaaa"), ("ten", "dddd"), ("six", "cccc"))
+
+    with pytest.raises(ChangedError, match="changed while it was read"):
+        index(path, embedder, progress=swap)
+    assert index(path, embedder) == Indexed(3, 1, 4, 0)
+    for line in cache_path(path).read_text().splitlines():
+        entry = json.loads(line)
+        texts = {key(text): text for text in ("one\naaaa", "two\nbbbb", "six\ncccc", "ten\ndddd")}
+        vector = np.frombuffer(base64.b64decode(entry["vec"]), "<f4")
+        assert vector @ embedder.embed([texts[entry["text_sha256"]]])[0] == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("batch", [0, -1])
+def test_a_batch_of_none_is_refused(sample, embedder, batch):
+    with pytest.raises(InputError, match=f"batch is {batch}"):
+        index(sample, embedder, batch=batch)
+
+
+def test_records_are_read_as_lines_are(tmp_path, embedder):
+    records = [{"user": "", "assistant": ""}, {"user": 3}, "no mapping", {"user": "one", "assistant": "a"}, {"ts": 1}]
+    assert index(tmp_path / "h", embedder, records) == Indexed(1, 0, 1, 2)
+    assert embedder.asked == [["one\na"]]
+
+
+def test_what_another_process_embeds_meanwhile_counts_as_passed(sample, embedder):
+    seen = []
+
+    def progress(done: int, total: int) -> None:
+        seen.append((done, total))
+        if len(seen) == 1:
+            index(sample, embedder)
+
+    assert index(sample, embedder, progress=progress).embedded == 1
+    assert seen[-1] == (24, 24)

@@ -123,6 +123,7 @@ def test_a_history_is_indexed_in_the_background(tmp_path: Path) -> None:
     assert len(memory.cached(tmp_path / "a.history")) == 2
 
 
+@pytest.mark.usefixtures("stocked_home")
 def test_a_second_background_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
     monkeypatch.setattr("bankml.history.indexing.index", lambda *args, **more: go.wait(30))

@@ -10,7 +10,7 @@ import uvicorn
 
 from bankml.embedders import Embedder
 from bankml.errors import UnavailableError
-from bankml.history.search import Searcher
+from bankml.history.searcher import Searcher
 from bankml.serve import history_server
 from bankml.serve.listener import listen, url
 from bankml.serve.ragebar import Ragebar

@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from bankml.embedders.embedder import Embedder, Vectors
 from bankml.embedders.queries import QueryVectors
-from bankml.errors import BusyError, Error, InputError
+from bankml.errors import BusyError, ChangedError, Error, InputError, StoreError
 from bankml.fusion import rrf
 from bankml.history.asked import Asked
 from bankml.history.background import Background
@@ -24,6 +25,7 @@ from bankml.settings import Settings
 DEPTH = 3  # times k: so many of each arm are fused, 24 for k = 8
 MIN_BYTES = 3  # of a query in UTF-8 that is asked for its meaning
 MOST = 1000  # results of a search
+TRIES = 3  # searches of a file that is edited meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +97,12 @@ class Searcher:
         """
         if not 1 <= k <= MOST:
             raise InputError(f"k is {k}; give a number of results from 1 to {MOST}")
-        vector, why, pending = self._vector(query.strip(), wait)
-        with self._lock:
-            self._follow()
-            if not query.strip():
-                hits = self._latest(k)
-                return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
-            hits = self._ranked(query, vector, k)
-            return Found(hits, self._status(f"{len(hits):,}", why), pending)
+        query = query.strip()
+        vector, why, pending = self._vector(query, wait)
+        for _ in range(TRIES):
+            with suppress(ChangedError), self._lock:
+                return self._found(query, k, vector, why, pending)
+        raise StoreError(f"{self._path} is changed faster than it can be read; ask again when it is at rest")
 
     def exchange(self, id: int) -> Exchange | None:
         """The exchange of this id; None where there is none. Raises StoreError when the history cannot be read."""
@@ -118,6 +118,11 @@ class Searcher:
             self._follow()
             embedded = self._meaning.embedded if self._meaning else 0
             return Known(len(self._history), embedded, self._history.skipped, self.indexing.running)
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """Who ranks by meaning; None while nobody does."""
+        return self._model.embedder
 
     def close(self) -> None:
         """Ends the indexing."""
@@ -144,17 +149,39 @@ class Searcher:
             return self._asked.vector(query, wait), "", False
         except BusyError as error:
             return None, f"the meaning is {error}" if wait is not None else str(error), True
-        except (Error, OSError) as error:
+        except Error as error:
             return None, str(error), False
 
-    def _follow(self) -> None:
-        """What is new in the file and in its cache."""
+    def _found(self, query: str, k: int, vector: Vectors | None, why: str, pending: bool) -> Found:
+        why = self._follow() or why
+        if not query:
+            hits = self._latest(k)
+            return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
+        try:
+            hits = self._ranked(query, vector if not why else None, k)
+        except ChangedError:
+            raise
+        except Error as error:  # of the vectors: the words' arm raises none
+            hits, why = self._ranked(query, None, k), str(error)
+        return Found(hits, self._status(f"{len(hits):,}", why), pending)
+
+    def _follow(self) -> str:
+        """Takes in what is new in the file and in its cache; why that cannot be read, so that words alone rank."""
+        self._history.follow(self._add, self._reset)
+        try:
+            self._follow_meaning()
+        except ChangedError:
+            raise
+        except Error as error:
+            return str(error)
+        return ""
+
+    def _follow_meaning(self) -> None:
         if self._meaning is None and self._model.embedder:
             meaning = Meaning(self._path, self._model.embedder)
             for exchange in self._history.exchanges(range(len(self._history))):
                 meaning.add(exchange)
             self._meaning = meaning
-        self._history.follow(self._add, self._reset)
         if self._meaning:
             self._meaning.follow()
             if self._embed and self._meaning.missing:

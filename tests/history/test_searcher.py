@@ -12,7 +12,7 @@ import pytest
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
 from bankml.history.indexing import index
-from bankml.history.search import Known, Searcher
+from bankml.history.searcher import Known, Searcher
 
 
 def _none() -> Embedder:
@@ -242,3 +242,75 @@ def test_what_is_known_of_a_history(sample, searcher):
     one.search("backup")
     one.indexing.wait(60)
     assert one.known() == Known(total=24, embedded=24, skipped_lines=1, indexing=False)
+
+
+def test_a_history_that_was_edited_before_the_model_came_is_searched(write, embedder):
+    path = write(("one", "about cats"), ("two", "about ships"))
+    index(path, embedder)
+    there = []
+
+    def choose() -> Embedder:
+        return embedder if there else _none()
+
+    searcher = Searcher(path, choose)
+    assert "no model is here" in searcher.search("cats").status
+    write(("three", "about volcanoes"))
+    there.append(True)
+    searcher._model._looked = float("-inf")  # five seconds later
+    assert "of 1 exchanges · BM25 (built in) + " in searcher.search("lava").status
+    searcher.close()
+
+
+def test_a_text_edited_between_ranking_and_reading_is_never_shown_under_anothers_score(write, searcher, monkeypatch):
+    path = write(("one", "about cats"), ("two", "about ships"))
+    one = searcher(path, embed=False)
+    one.search("cats")
+    whole, edits = one._ranked, []
+
+    def edited(*arguments):
+        if not edits:
+            edits.append(write(("six", "about ships"), ("ten", "about cats")))
+        return whole(*arguments)
+
+    monkeypatch.setattr(one, "_ranked", edited)
+    found = one.search("cats", k=1).results[0]
+    assert (found.id, found.assistant) == (1, "about cats")
+
+
+def test_words_rank_where_the_cache_cannot_be_read(sample, searcher, embedder, tmp_path):
+    index(sample, embedder)
+    cache = Path(f"{sample}.emb")
+    cache.rename(tmp_path / "elsewhere")
+    cache.symlink_to(tmp_path / "elsewhere")
+    found = searcher(sample).search("greenhouse heater")
+    assert "heater" in found.results[0].assistant
+    assert "alone: " in found.status
+    assert "symbolic link" in found.status
+
+
+def test_a_fault_of_the_embedder_is_said_and_not_tried_on_each_keystroke(sample, searcher, embedder, monkeypatch):
+    tried = []
+
+    def broken(self, texts, **options):
+        tried.append(texts)
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(type(embedder), "embed", broken)
+    one = searcher(sample)
+    for _ in range(5):
+        found = one.search("backup", wait=0.1)
+        one.indexing.wait(30)
+    assert "RuntimeError: out of order" in one.search("backup", wait=5).status
+    assert found.results
+    assert len([texts for texts in tried if texts != ["backup"]]) == 1
+
+
+def test_words_rank_where_the_vectors_break_while_they_are_read(sample, searcher, embedder, monkeypatch):
+    def broken(*arguments, **options):
+        raise StoreError("the matrix was truncated while it was read")
+
+    index(sample, embedder)
+    monkeypatch.setattr("bankml.history.meaning.nearest", broken)
+    found = searcher(sample).search("greenhouse heater")
+    assert "heater" in found.results[0].assistant
+    assert "alone: the matrix was truncated" in found.status
