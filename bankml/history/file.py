@@ -17,8 +17,13 @@ from bankml.history.lines import Line, lines
 
 BLOCK = 1 << 20
 BOM = b"\xef\xbb\xbf"
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
-Stamp = tuple[int, int, int, int]  # device, inode, size, time of change
+MARKS = {  # what texts of other encodings begin with; the longer ones first
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+Stamp = tuple[int, ...]  # device, inode, size, times of the last write and of the last change of anything
 
 
 class History:
@@ -130,9 +135,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         with open(path, "rb", buffering=0, opener=_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise StoreError(f"{path} is no regular file; give the path of a .history file")
-            mark = file.read(2)
-            if mark in UTF16:
-                raise StoreError(f"{path} is in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW")
+            mark = file.read(4)
+            if name := next((name for begin, name in MARKS.items() if mark.startswith(begin)), None):
+                raise StoreError(f"{path} is in {name}; convert it: iconv -f {name} -t UTF-8 OLD > NEW")
             yield file
     except FileNotFoundError:
         raise StoreError(f"{path} does not exist; give the path of a .history file") from None
@@ -149,7 +154,7 @@ def _at_once(path: str, flags: int) -> int:
 
 def _stamp(file: BinaryIO) -> Stamp:
     found = os.fstat(file.fileno())
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _unmarked(line: bytes, start: int) -> bytes:
