@@ -13,9 +13,10 @@ from zlib import crc32
 
 from bankml.errors import ChangedError, StoreError
 from bankml.history.exchange import Exchange, parse
-from bankml.history.lines import Line, lines
+from bankml.lines import Line, lines
 
 BLOCK = 1 << 20
+LONGEST = 64 << 20  # bytes of a line that are held; a longer one is no exchange
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 Stamp = tuple[int, int, int, int]  # device, inode, size, time of change
@@ -100,7 +101,7 @@ class History:
 
     def _read(self, file: BinaryIO, add: Callable[[Exchange], None]) -> None:
         begun = self._end
-        for line in lines(file, begun):
+        for line in lines(file.fileno(), LONGEST, begun):
             self._take(line, add)
             self._end, self._finished = line.end, line.finished
         _feed(self._digest, file, begun, self._end)
