@@ -13,9 +13,10 @@ from zlib import crc32
 
 from bankml.errors import ChangedError, StoreError
 from bankml.history.exchange import Exchange, parse
-from bankml.history.lines import Line, lines
+from bankml.lines import Line, lines
 
 BLOCK = 1 << 20
+LONGEST = 64 << 20  # bytes of a line that are held; a longer one is no exchange
 BOM = b"\xef\xbb\xbf"
 MARKS = {  # what texts of other encodings begin with; the longer ones first
     b"\xff\xfe\0\0": "UTF-32",
@@ -105,7 +106,7 @@ class History:
 
     def _read(self, file: BinaryIO, add: Callable[[Exchange], None]) -> None:
         begun = self._end
-        for line in lines(file, begun):
+        for line in lines(file.fileno(), LONGEST, begun):
             self._take(line, add)
             self._end, self._finished = line.end, line.finished
         _feed(self._digest, file, begun, self._end)
