@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from bankml.models.licence import Licence
 
 Floats = NDArray[np.float32]
-Vectors = Floats  # the name that bankml.history still knows it by
 Cancelled = Callable[[], bool]
 
 

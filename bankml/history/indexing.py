@@ -7,8 +7,7 @@ from time import monotonic
 from typing import Any
 
 from bankml.cache import Cache, Vectors, key
-from bankml.embedders.embedder import Cancelled, Embedder
-from bankml.embedders.embedder import Vectors as Floats
+from bankml.embedders.embedder import Cancelled, Embedder, Floats
 from bankml.embedders.licences import check_licence
 from bankml.errors import CancelledError, InputError, NotFiniteError
 from bankml.history.exchange import Exchange, of

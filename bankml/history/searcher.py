@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
-from bankml.embedders.embedder import Embedder, Vectors
+from bankml.embedders.embedder import Embedder, Floats
 from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, ChangedError, Error, InputError, StoreError
 from bankml.fusion import rrf
@@ -150,7 +150,7 @@ class Searcher:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _vector(self, query: str, wait: float | None) -> tuple[Vectors | None, str, bool]:
+    def _vector(self, query: str, wait: float | None) -> tuple[Floats | None, str, bool]:
         """The query's vector; else why there is none, and whether there will be."""
         embedder = self._model.look(wait)
         if embedder is None:
@@ -173,7 +173,7 @@ class Searcher:
         made_from = (self._name, self._changes, self._notes(), asked)
         return blake2b(repr(made_from).encode(errors="backslashreplace"), digest_size=16).hexdigest()
 
-    def _found(self, query: str, k: int, vector: Vectors | None, why: str, pending: bool, version: str) -> Found:
+    def _found(self, query: str, k: int, vector: Floats | None, why: str, pending: bool, version: str) -> Found:
         if not query:
             hits = self._latest(k)
             return Found(hits, self._status(len(hits), why, ranked=False), pending, version)
@@ -218,7 +218,7 @@ class Searcher:
         if self._meaning:
             self._meaning.reset()
 
-    def _ranked(self, query: str, vector: Vectors | None, k: int) -> list[Hit]:
+    def _ranked(self, query: str, vector: Floats | None, k: int) -> list[Hit]:
         words = self._words.search(query, DEPTH * k)[0].tolist()
         meaning: list[int] = []
         cosines: dict[int, float] = {}
@@ -244,10 +244,11 @@ class Searcher:
         return Hit(found.id, found.user, found.assistant, score, cosine, words_rank, meaning_rank)
 
     def _status(self, shown: int, without: str, ranked: bool) -> str:
-        embedded = self._meaning.embedded if self._meaning else 0
-        total = len(self._history)
-        without = without or ("" if embedded else "nothing is embedded yet")
-        model = self._meaning.embedder.model if self._meaning and not without else None
+        total, embedded, model = len(self._history), 0, None
+        if self._meaning and not without:
+            model, embedded = self._meaning.embedder.model, self._meaning.embedded
+            if not embedded:
+                model, without = None, f"nothing is embedded with {model} yet"
         if not ranked:
             return latest(shown, total, model, embedded, without, self._notes())
         return status(f"{shown:,}", total, self._words.name, model, embedded, without, self._notes())

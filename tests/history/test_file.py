@@ -150,13 +150,15 @@ def test_a_line_beyond_what_is_held_is_bad(path: Path, monkeypatch: pytest.Monke
 
 
 def test_what_is_no_history_is_said(tmp_path: Path) -> None:
-    utf16, pipe = tmp_path / "utf16", tmp_path / "pipe"
+    utf16, utf32, pipe = tmp_path / "utf16", tmp_path / "utf32", tmp_path / "pipe"
+    utf32.write_text(_line("one"), encoding="utf-32")
     utf16.write_text(_line("one"), encoding="utf-16")
     os.mkfifo(pipe)
     for path, said in [
         (tmp_path / "none", "does not exist"),
         (tmp_path, "is a folder"),
         (utf16, "UTF-16; convert it: iconv"),
+        (utf32, "UTF-32; convert it: iconv"),
         (pipe, "no regular file"),
     ]:
         with pytest.raises(StoreError, match=said):
@@ -187,3 +189,11 @@ def test_any_bytes_in_any_blocks(tmp_path_factory: pytest.TempPathFactory, parts
             patch.setattr(lines, "BLOCK", block)
             seen.follow()
         assert "one" in seen.users
+
+
+def test_an_edit_whose_time_was_put_back_is_seen(seen: Seen, path: Path) -> None:
+    before = path.stat()
+    path.write_text(_line("eno") + _line("two"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert seen.follow()
+    assert seen.users == ["eno", "two"]
