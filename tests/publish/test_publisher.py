@@ -170,7 +170,11 @@ publish({str(path)!r}, "ada", include_private=True, dsn={dsn!r}, vectors=Slow(),
     assert rows(dsn, working) == [(0,)]
 
 
-def test_two_publishers_at_once_come_one_after_the_other(dsn, history, seeded):
+@pytest.mark.parametrize("isolation", [None, "serializable"])
+def test_two_publishers_at_once_come_one_after_the_other(dsn, history, seeded, isolation):
+    """Whatever the server's or the role's default: a snapshot from before the lock would show what was there then."""
+    if isolation:
+        dsn = dsn.replace("options='", f"options='-cdefault_transaction_isolation={isolation} ")
     paths = [history(*(THREE * n), name=f"{n}.history") for n in (40, 50, 60, 70)]
     failures = []
 
