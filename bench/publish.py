@@ -83,8 +83,8 @@ def _published(dsn: str, path: Path, slug: str, drawn: Drawn) -> dict[str, Any]:
     started = time.monotonic()
     result = publish(path, slug, include_private=True, dsn=dsn, vectors=drawn)
     return {
-        "lines": result.exchanges,
-        "lines_per_second": result.exchanges / result.seconds,
+        "lines": result.lines,
+        "lines_per_second": result.lines / result.seconds,
         "seconds": result.seconds,
         "index_seconds": result.index_seconds,
         "all_seconds": time.monotonic() - started,
