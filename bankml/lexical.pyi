@@ -6,9 +6,9 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.terms import Mode, spans, tokens
+from bankml.terms import Mode, marked, spans, tokens
 
-__all__ = ["Index", "spans", "tokens"]
+__all__ = ["Index", "marked", "spans", "tokens"]
 
 @final
 class Index:

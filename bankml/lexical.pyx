@@ -12,9 +12,9 @@ from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
 from bankml.errors import InputError
-from bankml.terms import spans, tokens
+from bankml.terms import marked, spans, tokens
 
-__all__ = ["Index", "spans", "tokens"]
+__all__ = ["Index", "marked", "spans", "tokens"]
 
 K1_MOST = 1000.0  # beyond it a score is tf times idf to three digits
 cdef double SURELY = 1 - 1e-9  # scores are compared with bounds: more than what sums of a million terms round

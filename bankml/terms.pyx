@@ -8,15 +8,18 @@ words carry their particles, become pairs of neighbouring characters; a run of o
 """
 
 import re
-from functools import cache
 from typing import Literal, get_args
-from unicodedata import category, normalize
+from unicodedata import category, combining, normalize
 
+from cpython.unicode cimport PyUnicode_FromKindAndData
+from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
 from bankml.errors import InputError
 
 Mode = Literal["unicode", "ascii"]
+
+cdef Py_ssize_t MOST_MARKS = 30  # one behind another, as in Unicode's stream-safe text (UAX #15)
 
 cdef enum Kind:
     UNKNOWN, OTHER, WORD, MARK, UNSPACED
@@ -25,7 +28,15 @@ cdef struct Range:
     Py_ssize_t start
     Py_ssize_t end
 
+cdef enum Source:  # of a character as it is written; the bits below are the one that it folds to, 0 if it is not one
+    FOLDED = (1 << 21) - 1
+    KNOWN = 1 << 21
+    SORTED = 1 << 22  # normalisation sorts a run of these
+    IGNORED = 1 << 23  # folding drops it
+    JOINING = 1 << 24  # normalisation may make one of it and what is before it
+
 cdef unsigned char kinds[0x110000]  # filled as characters are met: most texts meet a few hundred
+cdef uint32_t sources[0x110000]  # likewise
 
 # Letters of these become pairs; their digits are words as elsewhere.
 _UNSPACED = re.compile(
@@ -56,29 +67,35 @@ def tokens(text, mode="unicode"):
     return [folded[each.start : each.end] for each in found]
 
 
+def marked(query, mode="unicode"):
+    """The terms of a query, for `spans` of many texts. Raises InputError."""
+    return frozenset(tokens(query, mode))
+
+
 def spans(text, query, mode="unicode"):
     """Where terms of the query stand in the text: (start, end) in its characters, in order, none touching the next.
 
-    What normalisation makes several characters of, or one of several, counts as one. Raises InputError.
+    `query`: a str, or what `marked` makes of it in the same mode. What normalisation makes several characters of, or
+    one of several, counts as one. Raises InputError.
     """
-    wanted = frozenset(tokens(query, mode))
+    wanted = query if isinstance(query, frozenset) else marked(query, mode)
     cdef str original = _checked(text, mode)
     cdef vector[Range] origins, found
-    cdef str folded = _traced(original, mode, origins)
+    cdef str folded = _traced(original, mode == "ascii", origins)
     cdef Range each
     _find(folded, mode == "ascii", found)
-    marked = []
+    places = []
     for each in found:
         if folded[each.start : each.end] in wanted:
-            _mark(marked, origins[each.start].start, origins[each.end - 1].end)
-    return marked
+            _mark(places, origins[each.start].start, origins[each.end - 1].end)
+    return places
 
 
-def _mark(list marked, Py_ssize_t start, Py_ssize_t end):
+def _mark(list places, Py_ssize_t start, Py_ssize_t end):
     """Adds a span, or lengthens the last one where the two touch."""
-    if marked and start <= marked[-1][1]:
-        start, end = marked[-1][0], max(end, marked.pop()[1])
-    marked.append((start, end))
+    if places and start <= places[-1][1]:
+        start, end = places[-1][0], max(end, places.pop()[1])
+    places.append((start, end))
 
 
 def _checked(text, mode):
@@ -91,37 +108,94 @@ def _checked(text, mode):
 
 def _fold(str text, mode):
     """The text in which terms are found: Unicode's NFKC_Casefold but for U+200B, or the lower-cased text."""
-    if mode == "ascii" or text.isascii():
-        return text.lower()
+    return text.lower() if mode == "ascii" or text.isascii() else _folded(_stream_safe(text))
+
+
+def _folded(str text):
     return normalize("NFKC", _IGNORABLE.sub("", normalize("NFKC", text).casefold()))
 
 
-cdef str _traced(str text, mode, vector[Range]& origins):
+cdef str _stream_safe(str text):
+    """Without the marks beyond the 30th of a run: sorting n of them takes n² steps, and no word has so many."""
+    cdef Py_ssize_t run = 0
+    cdef Py_UCS4 character
+    cdef uint32_t source
+    if not _piled(text):
+        return text
+    kept = []
+    for character in text:
+        source = _source(character)
+        run = run + 1 if source & SORTED else run if source & IGNORED else 0  # what is dropped later parts no marks
+        if run <= MOST_MARKS:
+            kept.append(character)
+    return "".join(kept)
+
+
+cdef bint _piled(str text) except -1:
+    """Whether so many characters that part no marks stand together; most texts are read at every 31st character."""
+    cdef Py_ssize_t start = 0, at, size = len(text)
+    while start + MOST_MARKS < size:
+        at = start + MOST_MARKS
+        while at >= start and _source(text[at]) & (SORTED | IGNORED):
+            at -= 1
+        if at < start:
+            return True
+        start = at + 1
+    return False
+
+
+cdef str _traced(str text, bint ascii, vector[Range]& origins):
     """The folded text, and for each of its characters the characters of the text that it comes from."""
     cdef Py_ssize_t start = 0, end, size = len(text)
-    cdef Range origin
-    folded, known = [], {}
+    cdef uint32_t source
+    cdef Py_UCS4 character
+    cdef str piece
+    cdef vector[Py_UCS4] folded
+    known = {}
     while start < size:
-        end = start + 1
-        if mode != "ascii":
-            while end < size and ord(text[end]) >= 128 and _joins(text[end]):
-                end += 1
-        part = text[start:end]
-        piece = known.get(part)
-        if piece is None:
-            piece = known[part] = _fold(part, mode)
-        folded.append(piece)
-        origin.start, origin.end = start, end
-        origins.insert(origins.end(), <size_t>len(piece), origin)
+        source = _source(text[start])
+        end = start + 1 if ascii else _joined(text, start)
+        if end == start + 1 and source & FOLDED and (not ascii or text[start] < 128):
+            folded.push_back(source & FOLDED)
+            origins.push_back(Range(start, end))
+        else:
+            piece = _piece(text[start:end], ascii, known)
+            for character in piece:
+                folded.push_back(character)
+            origins.insert(origins.end(), <size_t>len(piece), Range(start, end))
         start = end
-    return "".join(folded)
+    return PyUnicode_FromKindAndData(4, folded.data(), folded.size())
 
 
-@cache
-def _joins(str character):
-    """Whether normalisation may make one of this character and what is before it."""
-    first = normalize("NFKC", character)[0]
-    return category(first)[0] == "M" or bool(_JOINING_JAMO.match(first) or _IGNORABLE.match(character))
+cdef Py_ssize_t _joined(str text, Py_ssize_t start) except -1:
+    """Where what normalisation may join to the character that begins here ends."""
+    cdef Py_ssize_t end = start + 1, size = len(text)
+    while end < size and _source(text[end]) & JOINING:
+        end += 1
+    return end
+
+
+def _piece(str part, ascii, known):
+    piece = known.get(part)
+    if piece is None:
+        piece = known[part] = _fold(part, "ascii" if ascii else "unicode")
+    return piece
+
+
+cdef inline uint32_t _source(Py_UCS4 character) except 0:
+    if not sources[character]:
+        sources[character] = _described(chr(character))
+    return sources[character]
+
+
+def _described(str character):
+    """The bits of `Source`."""
+    folded, ignored = _folded(character), bool(_IGNORABLE.match(character))
+    is_sorted = combining(normalize("NFKD", character)[0]) != 0  # by its class: U+FF9E and U+FF9F are letters
+    joined = normalize("NFKC", character)[0]
+    joining = ignored or category(joined)[0] == "M" or bool(_JOINING_JAMO.match(joined))
+    only = ord(folded) if len(folded) == 1 else 0
+    return KNOWN | SORTED * is_sorted | IGNORED * ignored | JOINING * joining | only
 
 
 cdef int _find(str text, bint ascii, vector[Range]& found) except -1:

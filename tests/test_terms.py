@@ -6,14 +6,14 @@ import random
 import re
 import sys
 import unicodedata
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bankml.errors import InputError
-from bankml.terms import spans, tokens
+from bankml.terms import marked, spans, tokens
 from oracle.texts import HARD
 
 anything = st.text(alphabet=st.characters(exclude_categories=[]))  # lone surrogates too
@@ -108,12 +108,12 @@ def test_two_characters_are_folded_together_as_apart() -> None:
     generator, characters = random.Random(5), [chr(c) for c in range(0x80, 0x20000) if chr(c).isprintable()]
     for _ in range(10_000):
         text = "".join(generator.choices(characters, k=2))
-        marked = [text[start:end] for start, end in spans(text, text)]
-        assert [term for part in marked for term in tokens(part)] == tokens(text), ascii(text)
+        parts = [text[start:end] for start, end in spans(text, text)]
+        assert [term for part in parts for term in tokens(part)] == tokens(text), ascii(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "query", "marked"),
+    ("text", "query", "expected"),
     [
         ("Fast foxes, a FOX and Foxy", "fox", ["FOX"]),
         ("The ﬁne Straße, ｆｕｌｌ", "fine STRASSE full", ["ﬁne", "Straße", "ｆｕｌｌ"]),
@@ -129,8 +129,13 @@ def test_two_characters_are_folded_together_as_apart() -> None:
         ("", "a", []),
     ],
 )
-def test_spans(text: str, query: str, marked: list[str]) -> None:
-    assert [text[start:end] for start, end in spans(text, query)] == marked
+def test_spans(text: str, query: str, expected: list[str]) -> None:
+    assert [text[start:end] for start, end in spans(text, query)] == expected
+
+
+@given(anything | difficult, anything | difficult, st.sampled_from(["unicode", "ascii"]))
+def test_a_querys_terms_mark_what_it_marks(text: str, query: str, mode: str) -> None:
+    assert spans(text, marked(query, mode), mode) == spans(text, query, mode)
 
 
 @pytest.mark.parametrize("mode", ["unicode", "ascii"])
@@ -144,6 +149,44 @@ def test_a_long_text() -> None:
     text = "\ud800漢字ab" * 40_000
     assert len(tokens(text)) == 80_000
     assert spans(text, "漢字")[-1] == (len(text) - 4, len(text) - 2)
+
+
+def longest_run(text: str) -> int:
+    """Of marks, decomposed."""
+    classes = map(unicodedata.combining, unicodedata.normalize("NFKD", text))
+    return max((len(list(run)) for stacking, run in groupby(classes, bool) if stacking), default=0)
+
+
+@pytest.mark.parametrize(
+    "marks", ["\u0301\u0316", "\u0345\u0301\u0316", "\u0344", "\u0316\u0301\u034f\xad", "\uff9e\u0316"]
+)
+def test_marks_without_end_are_dropped(marks: str) -> None:
+    """Sorting n of them takes n² steps: a minute for these 200,000, were they not."""
+    text = "b ca" + marks * (200_000 // len(marks)) + "z d"
+    first, long, last = tokens(text)
+    assert (first, last) == ("b", "d")
+    assert long[-1] == "z"
+    assert 30 <= longest_run(long.replace("ι", "\u0345")) <= 60
+    assert spans(text, text[:-2]) == [(0, 1), (2, len(text) - 2)]
+    assert spans(text, "d") == [(len(text) - 1, len(text))]
+
+
+def test_no_character_makes_a_long_run_of_marks() -> None:
+    stacking = [chr(c) for c in range(0x20000) if longest_run(unicodedata.normalize("NFKC", chr(c)).casefold())]
+    assert len(stacking) > 1000
+    for character in stacking:
+        assert longest_run("".join(tokens("a" + 100 * character + "b"))) <= 65, ascii(character)
+
+
+@pytest.mark.parametrize("between", ["", "\xad"])
+def test_thirty_marks_are_kept(between: str) -> None:
+    marks = "\u0316\u0301" * 15
+    kept = unicodedata.normalize("NFKC", "a" + marks)
+    assert tokens(f"a{between.join(marks)}") == [kept]
+    assert tokens(f"a{between.join(marks)}\u0301 a{marks}o{marks}") == [
+        kept,
+        unicodedata.normalize("NFKC", f"a{marks}o{marks}"),
+    ]
 
 
 @pytest.mark.parametrize("text", [None, b"a", 3, ["a"]])

@@ -2,16 +2,19 @@
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bankml.cache import sidecar
-from bankml.cache.file import PRIVATE, Line, append, keep_owner, lines, reading, writing
 from bankml.cache.line import BadLineError, Entry, read
+from bankml.cache.lines import Line, lines
 from bankml.cache.table import Weights
 from bankml.errors import StoreError
 from bankml.models.atomic import replacement
+from bankml.private_file import PRIVATE, append, keep_owner, reading, writing
+
+Keep = Callable[[], Container[str]]
 
 
 @dataclass
@@ -55,8 +58,8 @@ def contents(path: Path) -> Contents:
     return found
 
 
-def compact(path: Path, weights: Weights, keep: Container[str] | None) -> Compacted:
-    """Replaces the file by one with the last line of each key that these weights made, and of `keep` if given.
+def compact(path: Path, weights: Weights, keep: Keep | None) -> Compacted:
+    """Replaces the file by one with the last line of each key that these weights made, and of `keep()` if given.
 
     Whoever appends meanwhile waits, or comes to write behind it.
     """
@@ -69,8 +72,9 @@ def compact(path: Path, weights: Weights, keep: Container[str] | None) -> Compac
         raise
 
 
-def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | None) -> Compacted:
+def _replace(path: Path, source: int, weights: Weights, keep: Keep | None) -> Compacted:
     size = seen = os.fstat(source).st_size
+    kept = keep() if keep else None  # after `size`: a text is there before its vector is, so none goes that is needed
     wanted: dict[str, Line] = {}
     others = repeated = unwanted = bad = 0
     for line, entry in _entries(source, size):
@@ -79,7 +83,7 @@ def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | N
             seen = seen if line.whole else line.begin  # a writer that knows of no lock may be in the middle of it
         elif entry[1:3] != weights:
             others += 1
-        elif keep is not None and entry.key not in keep:
+        elif kept is not None and entry.key not in kept:
             unwanted += 1
         else:
             repeated += entry.key in wanted

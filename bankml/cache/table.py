@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bankml.cache.file import Stamp, lines
 from bankml.cache.line import BadLineError, read
+from bankml.cache.lines import lines
 from bankml.cache.matrix import Covered, Floats, Matrix
+from bankml.cache.stamp import Stamp
 
 BATCH = 1024  # rows written at once
 EDGE = 4096  # bytes at either end of what was read that tell whether it is still the same

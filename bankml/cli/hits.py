@@ -36,11 +36,13 @@ def _draw(found: "Found", query: str) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console()
+    from bankml.lexical import marked
+
+    console, terms = Console(), marked(query)
     for hit in found.results:
         console.print(Text(_facts(hit), "dim"))
-        console.print(Padding(_marked(hit.user, query, "bold"), (0, 0, 0, 2)))
-        console.print(Padding(_marked(hit.assistant, query, ""), (0, 0, 1, 2)))
+        console.print(Padding(_marked(hit.user, terms, "bold"), (0, 0, 0, 2)))
+        console.print(Padding(_marked(hit.assistant, terms, ""), (0, 0, 1, 2)))
     console.print(Text(printable(found.status), "italic"))
 
 
@@ -53,8 +55,8 @@ def _facts(hit: "Hit") -> str:
     return "  ".join([*facts, *(f"{arm} {rank}" for arm, rank in ranks if rank is not None)])
 
 
-def _marked(text: str, query: str, style: str) -> "Text":
-    """Its first lines, with what matches a word of the query marked."""
+def _marked(text: str, terms: frozenset[str], style: str) -> "Text":
+    """Its first lines, with what matches one of the terms marked."""
     from rich.text import Text
 
     from bankml.lexical import spans
@@ -62,6 +64,6 @@ def _marked(text: str, query: str, style: str) -> "Text":
     kept = "\n".join(text.strip().splitlines()[:LINES])
     shown = kept[:WIDTH] + ("…" if len(kept) > WIDTH or len(kept) < len(text.strip()) else "")
     drawn = Text("\n".join(map(printable, shown.split("\n"))), style)
-    for start, end in spans(shown, query):
+    for start, end in spans(shown, terms):
         drawn.stylize("reverse", start, end)
     return drawn

@@ -92,10 +92,10 @@ def _embedded(
         try:
             return part, embedder.embed([text(number) for _, number in part], cancelled=cancelled), without
         except NotFiniteError as error:
-            if error.index is None:
+            if not error.indexes:
                 raise
             without = without or error
-            part = [*part[: error.index], *part[error.index + 1 :]]
+            part = [one for at, one in enumerate(part) if at not in error.indexes]
 
 
 def _batches(missing: Part, most: int) -> Iterator[Part]:

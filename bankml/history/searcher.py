@@ -1,9 +1,11 @@
 """Searching a history by words and by meaning, as somebody types."""
 
+import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
@@ -43,11 +45,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`pending`: the query's meaning is being computed; asked again in a moment, there is more."""
+    """`pending`: the query's meaning is being computed; asked again in a moment, there is more.
+
+    `version`: of all that the answer is made from; "" where that may not be relied on.
+    """
 
     results: list[Hit]
     status: str
     pending: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +93,17 @@ class Searcher:
         self._model = Model(choose)
         self._meaning: Meaning | None = None
         self._asked: Asked | None = None
+        self._changes = 0  # of the history and of its cache that were seen
+        self._name = secrets.token_hex(8)  # another Searcher's versions are not this one's
         self.indexing = Background(self._index)
 
-    def search(self, query: str, k: int = 8, wait: float | None = None) -> Found:
+    def search(self, query: str, k: int = 8, wait: float | None = None, shown: str = "") -> Found:
         """The k best exchanges, both arms fused by reciprocal rank; without a query the k latest.
 
         `wait`: seconds to wait for the model and the query's vector, which goes on being computed; None: as long as
-        it takes, unless the model is busy with another query. Raises StoreError when the history cannot be read.
+        it takes, unless the model is busy with another query. `shown`: the version of an answer that the caller has;
+        where this one would be the same, which a look at two files tells, it is without results and status. Raises
+        StoreError when the history cannot be read.
         """
         if not 1 <= k <= MOST:
             raise InputError(f"k is {k}; give a number of results from 1 to {MOST}")
@@ -101,7 +111,11 @@ class Searcher:
         vector, why, pending = self._vector(query, wait)
         for _ in range(TRIES):
             with suppress(ChangedError), self._lock:
-                return self._found(query, k, vector, why, pending)
+                why = self._follow() or why
+                version = self._version(query, k, vector is not None, why, pending)
+                if version == shown:
+                    return Found([], "", pending, version)
+                return self._found(query, k, vector, why, pending, version)
         raise StoreError(f"{self._path} is changed faster than it can be read; ask again when it is at rest")
 
     def exchange(self, id: int) -> Exchange | None:
@@ -152,22 +166,26 @@ class Searcher:
         except Error as error:
             return None, str(error), False
 
-    def _found(self, query: str, k: int, vector: Vectors | None, why: str, pending: bool) -> Found:
-        why = self._follow() or why
+    def _version(self, *asked: object) -> str:
+        """Of what an answer to this is made from: equal ones give equal answers."""
+        made_from = (self._name, self._changes, self._notes(), asked)
+        return blake2b(repr(made_from).encode(errors="backslashreplace"), digest_size=16).hexdigest()
+
+    def _found(self, query: str, k: int, vector: Vectors | None, why: str, pending: bool, version: str) -> Found:
         if not query:
             hits = self._latest(k)
-            return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
+            return Found(hits, self._status(f"the latest {len(hits):,}", why), pending, version)
         try:
             hits = self._ranked(query, vector if not why else None, k)
         except ChangedError:
             raise
         except Error as error:  # of the vectors: the words' arm raises none
-            hits, why = self._ranked(query, None, k), str(error)
-        return Found(hits, self._status(f"{len(hits):,}", why), pending)
+            hits, why, version = self._ranked(query, None, k), str(error), ""
+        return Found(hits, self._status(f"{len(hits):,}", why), pending, version)
 
     def _follow(self) -> str:
         """Takes in what is new in the file and in its cache; why that cannot be read, so that words alone rank."""
-        self._history.follow(self._add, self._reset)
+        self._changes += self._history.follow(self._add, self._reset)
         try:
             self._follow_meaning()
         except ChangedError:
@@ -183,7 +201,7 @@ class Searcher:
                 meaning.add(exchange)
             self._meaning = meaning
         if self._meaning:
-            self._meaning.follow()
+            self._changes += self._meaning.follow()
             if self._embed and self._meaning.missing:
                 self.indexing.start()
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bankml.errors import StoreError
 from bankml.history import lines as reading
-from bankml.history.append import append
 from bankml.history.exchange import Exchange
 from bankml.history.file import History
 
@@ -191,14 +190,3 @@ def test_any_bytes_in_any_blocks(tmp_path_factory: pytest.TempPathFactory, parts
     if data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         seen.follow()
         assert "one" in seen.users
-
-
-def test_appended_records_are_read(path: Path) -> None:
-    append(path, {"user": "one", "assistant": "\ud800", "ts": 1})
-    assert path.stat().st_mode & 0o777 == 0o600
-    with path.open("a") as file:
-        file.write('{"user": "torn')
-    append(path, {"user": "two"})
-    seen = Seen(path)
-    seen.follow()
-    assert (seen.users, seen.history.skipped) == (["one", "two"], 1)

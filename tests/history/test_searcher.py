@@ -303,3 +303,63 @@ def test_a_fault_of_the_embedder_is_said_and_not_tried_on_each_keystroke(sample,
     assert "RuntimeError: out of order" in one.search("backup", wait=5).status
     assert found.results
     assert len([texts for texts in tried if texts != ["backup"]]) == 1
+
+
+def test_words_rank_where_the_vectors_break_while_they_are_read(sample, searcher, embedder, monkeypatch):
+    def broken(*arguments, **options):
+        raise StoreError("the matrix was truncated while it was read")
+
+    index(sample, embedder)
+    monkeypatch.setattr("bankml.history.meaning.nearest", broken)
+    found = searcher(sample).search("greenhouse heater")
+    assert "heater" in found.results[0].assistant
+    assert "alone: the matrix was truncated" in found.status
+
+
+def test_an_answer_that_is_shown_already_is_not_made_again(write, searcher, monkeypatch):
+    path = write(("one", "about cats"), ("two", "about ships"))
+    one = Searcher(path, _none)
+    first = one.search("cats")
+    assert first.version != ""
+    with monkeypatch.context() as patch:
+        patch.setattr(one, "_ranked", None)  # nothing is ranked
+        again = one.search("cats", shown=first.version)
+    assert (again.results, again.status, again.version) == ([], "", first.version)
+    others = [
+        one.search("cats", 7, shown=first.version),
+        one.search("ships", shown=first.version),
+        one.search("", shown=first.version),
+        Searcher(path, _none).search("cats", shown=first.version),
+    ]
+    with path.open("a") as file:
+        file.write("torn\n")
+    others.append(one.search("cats", shown=first.version))
+    assert all(found.results and found.status for found in others)
+    assert len({found.version for found in [first, *others]}) == 6
+
+
+def test_an_answer_is_made_again_when_the_meaning_has_come(sample, searcher, embedder):
+    one = searcher(sample)
+    embedder.gate.clear()
+    words = one.search("backup", wait=0)
+    assert words.pending
+    embedder.gate.set()
+    _until(lambda: "24 of 24 embedded" in one.search("backup", shown=words.version).status)
+    one.indexing.wait(60)
+    both = one.search("backup")
+    assert one.search("backup", shown=both.version).results == []
+    Path(f"{sample}.emb").unlink()
+    assert one.search("backup", shown=both.version).results
+
+
+def test_an_answer_that_failed_half_is_made_again(sample, searcher, embedder, monkeypatch):
+    def broken(*arguments, **options):
+        raise StoreError("the matrix was truncated while it was read")
+
+    index(sample, embedder)
+    one = searcher(sample)
+    with monkeypatch.context() as patch:
+        patch.setattr("bankml.history.meaning.nearest", broken)
+        half = one.search("greenhouse heater")
+    assert (bool(half.results), half.version) == (True, "")
+    assert "fused" in one.search("greenhouse heater", shown=half.version).status
