@@ -37,7 +37,7 @@ class Asked:
         if wait is None:
             return self.queries.vector(query)
         question = self._ask(query)
-        if not question.over.wait(wait):
+        if not question.over.wait(min(wait, threading.TIMEOUT_MAX)):
             raise BusyError("on its way")
         if question.vector is None:
             raise question.error or BusyError("on its way")

@@ -54,6 +54,11 @@ class Meaning:
         return len(self._by_row)
 
     @property
+    def skipped(self) -> int:
+        """Lines of the cache that are no vector."""
+        return self._vectors.skipped
+
+    @property
     def missing(self) -> bool:
         """Whether an exchange has none."""
         return len(self._by_row) < len(self._keys)

@@ -17,10 +17,10 @@ from bankml.history.asked import Asked
 from bankml.history.background import Background
 from bankml.history.exchange import Exchange
 from bankml.history.file import History
-from bankml.history.indexing import Progress, index
+from bankml.history.indexing import Progress, cache_path, index
 from bankml.history.meaning import Meaning
 from bankml.history.model import Model
-from bankml.history.status import left_out, status
+from bankml.history.status import latest, left_out, status
 from bankml.rage import words as ranker
 from bankml.settings import Settings
 
@@ -105,8 +105,10 @@ class Searcher:
         where this one would be the same, which a look at two files tells, it is without results and status. Raises
         StoreError when the history cannot be read.
         """
-        if not 1 <= k <= MOST:
-            raise InputError(f"k is {k}; give a number of results from 1 to {MOST}")
+        if not isinstance(k, int) or not 1 <= k <= MOST:
+            raise InputError(f"k is {k!r}; give a number of results from 1 to {MOST}")
+        if not isinstance(query, str):
+            raise InputError(f"the query is of type {type(query).__name__}; give a str")
         query = query.strip()
         vector, why, pending = self._vector(query, wait)
         for _ in range(TRIES):
@@ -174,14 +176,14 @@ class Searcher:
     def _found(self, query: str, k: int, vector: Vectors | None, why: str, pending: bool, version: str) -> Found:
         if not query:
             hits = self._latest(k)
-            return Found(hits, self._status(f"the latest {len(hits):,}", why), pending, version)
+            return Found(hits, self._status(len(hits), why, ranked=False), pending, version)
         try:
             hits = self._ranked(query, vector if not why else None, k)
         except ChangedError:
             raise
         except Error as error:  # of the vectors: the words' arm raises none
             hits, why, version = self._ranked(query, None, k), str(error), ""
-        return Found(hits, self._status(f"{len(hits):,}", why), pending, version)
+        return Found(hits, self._status(len(hits), why, ranked=True), pending, version)
 
     def _follow(self) -> str:
         """Takes in what is new in the file and in its cache; why that cannot be read, so that words alone rank."""
@@ -241,23 +243,31 @@ class Searcher:
         found = self._history.exchange(number)
         return Hit(found.id, found.user, found.assistant, score, cosine, words_rank, meaning_rank)
 
-    def _status(self, shown: str, without: str) -> str:
-        model, embedded = None, 0
-        if self._meaning:
-            embedded = self._meaning.embedded
-            model = None if without else self._meaning.embedder.model
-        return status(shown, len(self._history), self._words.name, model, embedded, without, self._notes())
+    def _status(self, shown: int, without: str, ranked: bool) -> str:
+        embedded = self._meaning.embedded if self._meaning else 0
+        total = len(self._history)
+        without = without or ("" if embedded else "nothing is embedded yet")
+        model = self._meaning.embedder.model if self._meaning and not without else None
+        if not ranked:
+            return latest(shown, total, model, embedded, without, self._notes())
+        return status(f"{shown:,}", total, self._words.name, model, embedded, without, self._notes())
 
     def _notes(self) -> list[str]:
         notes = []
         if self.indexing.running:
-            notes.append(f"embedding {self.indexing.done:,} of {self.indexing.total:,}")
+            notes.append(
+                f"embedding {self.indexing.done:,} of {self.indexing.total:,}" if self.indexing.total else "embedding"
+            )
         elif self.indexing.error:
             notes.append(f"not all is embedded: {self.indexing.error}")
         if self._words.why:
             notes.append(self._words.why)
+        if self._meaning and self._meaning.skipped:
+            notes.append(f"{self._meaning.skipped:,} bad lines in {cache_path(self._path).name}")
         if self._history.skipped:
             notes.append(left_out(self._history.skipped))
+            if not len(self._history):
+                notes.append("is it a .history, of JSON lines in UTF-8?")
         return notes
 
     def _index(self, progress: Progress, cancelled: Callable[[], bool]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bankml.cache import Cache, compaction, key
+from bankml.cache.line import LONGEST
 from bankml.errors import InputError, StoreError
 from tests.cache import original
 
@@ -172,6 +173,17 @@ def test_compacting_while_one_writes_who_knows_of_no_lock(cache, monkeypatch, be
     assert cache.compact(OURS, 8).kept == 3
     assert set(original.read(cache.path, OURS, 8)) == {*keys(4)}
     assert cache.verify().bad == {}
+
+
+def test_a_line_that_is_too_long_to_be_held_is_bad(cache):
+    cache.append("m", OURS, keys(1), unit(1))
+    with cache.path.open("ab") as file:
+        file.write(b" " * (LONGEST + 1) + b"\n")
+    cache.append("m", OURS, keys(1, 1), unit(1))
+    vectors = cache.vectors(OURS, 8)
+    assert (len(vectors), vectors.skipped) == (2, 1)
+    assert cache.verify().bad == {"too long": 1}
+    assert cache.compact(OURS, 8).bad == 1
 
 
 def test_a_vector_that_is_added_while_it_is_asked_what_to_keep_stays(cache):
