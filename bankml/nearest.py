@@ -51,8 +51,8 @@ def cosines(
 def quantized(matrix: NDArray[np.floating]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows (n, dims) of floats → int8 (n, dims) and scales (n,): a value is its integer times its row's scale.
 
-    The largest value of a row becomes ±127; a row of zeros, or of values below 1.5e-36, has the scale 0. Raises InputError for a row that is not
-    finite.
+    The largest value of a row becomes ±127; a row whose values are all below 1.5e-36 becomes zeros with the scale 0.
+    Raises InputError for a row that is not finite.
     """
     if matrix.ndim != 2 or matrix.dtype.kind != "f":
         raise InputError(f"the matrix is {matrix.dtype} of shape {matrix.shape}; give floats of shape (n, dims)")
