@@ -7,7 +7,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
-from libcpp.queue cimport priority_queue
+from libcpp.algorithm cimport pop_heap, push_heap, sort_heap
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
@@ -51,7 +51,7 @@ cdef class Index:
     cdef readonly double k1, b
     cdef object _lock
     cdef dict _terms  # term → its number
-    cdef vector[vector[Posting]] _postings  # by term; the texts ascend
+    cdef vector[vector[Posting]] _postings  # by term, and one for the next; the texts ascend
     cdef vector[int32_t] _lengths  # of each text, in terms
     cdef int64_t _length  # of all texts
     cdef vector[double] _norms  # k1 · (1 - b + b · length / mean length) of each text; recomputed when texts were added
@@ -90,15 +90,15 @@ cdef class Index:
         if not isinstance(k, int) or k < 0:
             raise InputError(f"k is {k!r}; give how many texts are wanted at most, 0 or more")
         cdef vector[int32_t] numbers
-        cdef vector[Found] reversed
+        cdef vector[Found] best
         cdef int64_t most
         with self._lock:
             known = [self._terms[term] for term in terms if term in self._terms]
             numbers = sorted(known, key=self._frequency)
             most = min(k, <int64_t>self._lengths.size())
             with nogil:
-                self._search(numbers, most, reversed)
-        return _arrays(reversed)
+                self._search(numbers, most, best)
+        return _arrays(best)
 
     def __len__(self):
         return self._lengths.size()
@@ -121,10 +121,8 @@ cdef class Index:
         return text
 
     cdef int32_t _number(self, str term) except -1:
-        cdef int32_t number = self._terms.setdefault(term, len(self._terms))
-        if number == <int64_t>self._postings.size():
-            self._postings.emplace_back()
-        return number
+        self._postings.resize(len(self._terms) + 1)  # before the term: memory may run out between the two
+        return self._terms.setdefault(term, len(self._terms))
 
     cdef int _count(self, int32_t term, int32_t text) except -1:
         """One more of the term in the text that is being added."""
@@ -144,8 +142,8 @@ cdef class Index:
     def _frequency(self, int32_t term):
         return self._postings[term].size()
 
-    cdef int _search(self, vector[int32_t]& numbers, int64_t most, vector[Found]& reversed) except -1 nogil:
-        """The best texts, from the last to the first (MaxScore, Turtle and Flood 1995, a term at a time).
+    cdef int _search(self, vector[int32_t]& numbers, int64_t most, vector[Found]& best) except -1 nogil:
+        """The best texts, best first (MaxScore, Turtle and Flood 1995, a term at a time).
 
         Once the texts found so far surpass all that the terms to come can add, no other can be among the best, and
         those that can are few: the commonest terms are looked up for them alone.
@@ -156,19 +154,22 @@ cdef class Index:
         cdef double least = 0
         self._normalise()
         self._weigh(numbers, terms)
-        while at < terms.size() and terms[at].rest >= least:
-            found = self._score(terms[at], found)
-            at += 1
-            if at < terms.size() and terms[at].rest < terms[0].rest / 2:  # before that it cannot be surpassed
-                least = self._least(found, most)
-        while at < terms.size():
-            found = self._keep(found, least - terms[at].rest)
-            self._raise(terms[at], found)
-            at += 1
-            if at < terms.size():
-                least = self._least(found, most)
-        self._best(found, most, reversed)
-        self._keep(found, INFINITY)
+        try:
+            while at < terms.size() and terms[at].rest >= least:
+                found = self._score(terms[at], found)
+                at += 1
+                if at < terms.size() and terms[at].rest < terms[0].rest / 2:  # before that it cannot be surpassed
+                    least = self._least(found, most)
+            while at < terms.size():
+                found = self._keep(found, least - terms[at].rest)
+                self._raise(terms[at], found)
+                at += 1
+                if at < terms.size():
+                    least = self._least(found, most)
+            self._best(found, most, best)
+        finally:  # memory may run out
+            self._keep(found, INFINITY)
+        sort_heap(best.begin(), best.end())
         return 0
 
     cdef int _normalise(self) except -1 nogil:
@@ -231,9 +232,9 @@ cdef class Index:
 
     cdef double _least(self, int64_t found, int64_t most) except -1 nogil:
         """What a text's score must be for it to be among the best of those found; 0 when they are not so many."""
-        cdef vector[Found] reversed
-        self._best(found, most, reversed)
-        return -reversed[0].first * SURELY if most and <int64_t>reversed.size() == most else 0
+        cdef vector[Found] best
+        self._best(found, most, best)
+        return -best.front().first * SURELY if most and <int64_t>best.size() == most else 0
 
     cdef int64_t _keep(self, int64_t found, double least) noexcept nogil:
         """Forgets the texts found with lower scores → how many are left."""
@@ -248,24 +249,21 @@ cdef class Index:
             score[0] *= good
         return kept
 
-    cdef int _best(self, int64_t found, int64_t most, vector[Found]& reversed) except -1 nogil:
-        """The best of the texts found, from the last to the first."""
-        cdef priority_queue[Found] heap
-        cdef Found here
+    cdef int _best(self, int64_t found, int64_t most, vector[Found]& best) except -1 nogil:
+        """The best of the texts found: a heap with the last of them on top."""
         cdef double score, worst = 0
         cdef int64_t at
+        best.reserve(min(found, most) + 1)
         for at in range(found if most else 0):
             score = self._scores[self._found[at]]
             if score < worst:
                 continue
-            here = Found(-score, self._found[at])
-            heap.push(here)
-            if <int64_t>heap.size() > most:
-                heap.pop()
-                worst = -heap.top().first
-        while not heap.empty():
-            reversed.push_back(heap.top())
-            heap.pop()
+            best.push_back(Found(-score, self._found[at]))
+            push_heap(best.begin(), best.end())
+            if <int64_t>best.size() > most:
+                pop_heap(best.begin(), best.end())
+                best.pop_back()
+                worst = -best.front().first
         return 0
 
 
@@ -281,14 +279,14 @@ cdef Posting* _posting(vector[Posting]& postings, int32_t text) noexcept nogil:
     return &postings[low] if low < postings.size() and postings[low].text == text else NULL
 
 
-cdef tuple _arrays(vector[Found]& reversed):
-    """Numbers int64 (m,) and scores float64 (m,), from the last to the first."""
-    cdef int64_t at, size = reversed.size()
+cdef tuple _arrays(vector[Found]& best):
+    """Numbers int64 (m,) and scores float64 (m,)."""
+    cdef int64_t at, size = best.size()
     numbers, scores = np.empty(size, np.int64), np.empty(size, np.float64)
     cdef int64_t[::1] number = numbers
     cdef double[::1] score = scores
     for at in range(size):
-        number[at], score[at] = reversed[size - 1 - at].second, -reversed[size - 1 - at].first
+        number[at], score[at] = best[at].second, -best[at].first
     return numbers, scores
 
 

@@ -51,8 +51,8 @@ def cosines(
 def quantized(matrix: NDArray[np.floating]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows (n, dims) of floats → int8 (n, dims) and scales (n,): a value is its integer times its row's scale.
 
-    The largest value of a row becomes ±127; a row of zeros has the scale 0. Raises InputError for a row that is not
-    finite.
+    The largest value of a row becomes ±127; a row whose values are all below 1.5e-36 becomes zeros with the scale 0.
+    Raises InputError for a row that is not finite.
     """
     if matrix.ndim != 2 or matrix.dtype.kind != "f":
         raise InputError(f"the matrix is {matrix.dtype} of shape {matrix.shape}; give floats of shape (n, dims)")
@@ -81,4 +81,5 @@ def _quantized(rows: NDArray[np.float32], first: int) -> tuple[NDArray[np.float3
     if len(broken):
         raise InputError(f"row {first + broken[0]} of the matrix is not finite; leave it out or write it anew")
     scales = largest / np.float32(127)
+    scales[scales < np.finfo(np.float32).tiny] = 0  # of a denormal scale a value can be more than 127 times it
     return np.rint(rows / np.where(scales > 0, scales, np.float32(1))[:, None]), scales

@@ -129,7 +129,7 @@ class Rage:
         wanted = asked = min(k, len(self))
         hits: list[Any] = []
         best: dict[int, float] = {}
-        while len(best) < wanted and asked < MOST:
+        while len(best) < wanted and (asked < MOST or not hits):
             asked, before = ASKED * asked, len(hits)
             hits = list(islice(self._index.search(query, k=asked), asked))
             best = self._first(hits)

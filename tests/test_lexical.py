@@ -2,6 +2,8 @@
 
 import math
 import random
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -177,6 +179,65 @@ def test_what_is_no_text() -> None:
     assert len(index) == 1
     with pytest.raises(InputError):
         index.search(None, 3)
+
+
+EXHAUSTED = """
+import os, resource
+from collections import Counter
+import numpy as np
+from bankml.lexical import Index
+
+def built():
+    index = Index()
+    index.extend(["a b", "a"] * 20_000)
+    index.add(" ".join(f"t{n}" for n in range(2, 1 << 15)))  # the next new term needs a larger vector
+    return index
+
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+
+def tried(call):
+    try:
+        return call() is not None
+    except MemoryError:
+        return False
+
+def child(room):
+    limit(int(open("/proc/self/statm").read().split()[0]) * 4096 + room)
+    added = [text for text in ("n0 a", "n1 n1 b", "n2") if tried(lambda: index.add(text))]
+    searched = [tried(lambda: index.search("b a", k)) for k in (8, 1 << 20, 1 << 20)]
+    limit(resource.RLIM_INFINITY)
+    more = [" ".join(f"n{n}" for n in range(1, 9_000)), "n0 a"]
+    index.extend(more)
+    expected.extend([*added, *more])
+    assert len(index) == len(expected)
+    for query in ("b a", "n0", "n1", "n2", "n8999 t7 b", "a"):
+        for one, other in zip(index.search(query, 1 << 20), expected.search(query, 1 << 20), strict=True):
+            assert np.array_equal(one, other), query
+    return len(added) < 3, not all(searched)
+
+def status(room):
+    if pid := os.fork():
+        return os.waitpid(pid, 0)[1]
+    code = 100
+    try:
+        unadded, unsearched = child(room)
+        code = unadded + 2 * unsearched
+    finally:
+        os._exit(code)
+
+index, expected = built(), built()
+found = Counter(os.waitstatus_to_exitcode(status(room * 200_000)) for room in range(20))
+print(found)
+assert set(found) <= {0, 1, 2, 3}, found
+assert found[1] + found[3] > 1 and found[2] + found[3] > 1 and found[0], "memory did not run out, or always"
+"""
+
+
+def test_memory_that_runs_out_ends_no_process_and_spoils_no_answer() -> None:
+    """At any of the allocations: an index in 20 processes that have from nothing to 4 MB left."""
+    done = subprocess.run([sys.executable, "-c", EXHAUSTED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @settings(deadline=None)

@@ -286,6 +286,15 @@ def test_quantized_rows() -> None:
     assert quantized(np.zeros((0, 3), np.float32))[0].shape == (0, 3)
 
 
+@pytest.mark.parametrize("largest", [1e-45, 2.66e-43, 1e-38, 2**-126 * 126])
+def test_rows_too_small_for_a_scale_are_zeros(largest: float) -> None:
+    """A denormal scale has few digits: 2.66e-43 / 127 is rounded to half of it, and the integer wrapped."""
+    rows = np.array([[largest, -largest, 0]], np.float32)
+    assert [part.tolist() for part in quantized(rows)] == [[[0, 0, 0]], [0]]
+    least = np.float32(2**-126 * 128)
+    assert quantized(np.array([[least, -least, 0]], np.float32))[0].tolist() == [[127, -127, 0]]
+
+
 def test_a_mapped_file(tmp_path: Path) -> None:
     matrix = unit(500, 48)
     (tmp_path / "rows").write_bytes(matrix.tobytes())

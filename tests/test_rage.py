@@ -85,6 +85,16 @@ def test_the_first_chunk_of_a_text_counts_and_others_are_asked_for(folder: Path)
     assert ranked(index, "fox", 0) == []
 
 
+def test_it_is_asked_however_many_are_wanted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bankml.rage.MOST", 3)
+    index = Rage(folder / "rage.py")
+    index.extend(["a fox"] * 5)
+    for k in (2, 3, 4, 5, 2**70):
+        assert [number for number, _ in ranked(index, "fox", k)] == list(range(min(k, 5)))
+    index.extend([LONG])
+    assert [number for number, _ in ranked(index, "fox", 6)] == [5]  # its 80 chunks are more than were asked for
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
