@@ -1,5 +1,7 @@
 """Every error bankml raises on purpose. A message is one sentence that names the value and the remedy."""
 
+from collections.abc import Sequence
+
 
 class Error(Exception):
     """Base of every error of bankml.
@@ -19,7 +21,14 @@ class ModelError(Error):
 
 
 class NotFiniteError(ModelError):
-    """A text without a vector: a weight on its way, or the vector itself, is NaN or infinite."""
+    """A text without a vector: a weight on its way, or the vector itself, is NaN or infinite.
+
+    `indexes`: all such texts that are known of; `index` is the first of them.
+    """
+
+    def __init__(self, *message: object, index: int | None = None, indexes: Sequence[int] = ()) -> None:
+        self.indexes = tuple(indexes) or (() if index is None else (index,))
+        super().__init__(*message, index=self.indexes[0] if self.indexes else None)
 
 
 class FileChangedError(ModelError):

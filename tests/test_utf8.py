@@ -26,6 +26,10 @@ def test_lone_surrogates(value: object, expected: object) -> None:
         ("\u200a\u200b\u200f\u2010", "\u200a\ufffd\ufffd\u2010"),
         ("\u2029\u202a\u202e\u202f", "\u2029\ufffd\ufffd\u202f"),
         ("\u2065\u2066\u2069\u206a\ufeff", "\u2065\ufffd\ufffd\u206a\ufffd"),
+        (
+            "\u061b\u061c\u061d \U000dffff\U000e0000\U000e0041\U000e007f\U000e0080",
+            "\u061b\ufffd\u061d \U000dffff\ufffd\ufffd\ufffd\U000e0080",
+        ),
         ("odd\udcff\ud800.gguf", "odd\ufffd\ufffd.gguf"),
     ],
 )

@@ -2,18 +2,18 @@
 
 import hashlib
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.cache.compaction import Compacted, Contents, compact, contents
-from bankml.cache.file import append
+from bankml.cache.compaction import Compacted, Contents, Keep, compact, contents
 from bankml.cache.line import KEY, MOST_DIMS, is_unit, written
 from bankml.cache.table import Weights
 from bankml.cache.vectors import Vectors
 from bankml.errors import InputError
+from bankml.private_file import append
 from bankml.utf8 import whole
 
 __all__ = ["Cache", "Compacted", "Contents", "Vectors", "key"]
@@ -51,10 +51,11 @@ class Cache:
         """Reads every line. StoreError for what is no readable file."""
         return contents(self.path)
 
-    def compact(self, digest: str, dims: int, keep: Container[str] | None = None) -> Compacted:
-        """Removes other weights' lines, repeated and bad ones, and those whose key is not in `keep`, at one stroke.
+    def compact(self, digest: str, dims: int, keep: Keep | None = None) -> Compacted:
+        """Removes other weights' lines, repeated and bad ones, and those whose key is not in `keep()`, at one stroke.
 
-        Raises StoreError when the file cannot be replaced, which then is as it was.
+        `keep` is called while nobody can append, so that what it reads knows every text that has a vector by then.
+        Raises StoreError when the file cannot be replaced, which then is as it was; whatever `keep` raises, too.
         """
         return compact(self.path, _weights(digest, dims), keep)
 

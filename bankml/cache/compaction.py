@@ -2,16 +2,19 @@
 
 import os
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bankml.cache import sidecar
-from bankml.cache.file import PRIVATE, Line, append, keep_owner, lines, reading, writing
-from bankml.cache.line import BadLineError, Entry, read
+from bankml.cache.line import LONGEST, BadLineError, Entry, read
 from bankml.cache.table import Weights
 from bankml.errors import StoreError
+from bankml.lines import Line, lines
 from bankml.models.atomic import replacement
+from bankml.private_file import PRIVATE, append, keep_owner, reading, writing
+
+Keep = Callable[[], Container[str]]
 
 
 @dataclass
@@ -55,8 +58,8 @@ def contents(path: Path) -> Contents:
     return found
 
 
-def compact(path: Path, weights: Weights, keep: Container[str] | None) -> Compacted:
-    """Replaces the file by one with the last line of each key that these weights made, and of `keep` if given.
+def compact(path: Path, weights: Weights, keep: Keep | None) -> Compacted:
+    """Replaces the file by one with the last line of each key that these weights made, and of `keep()` if given.
 
     Whoever appends meanwhile waits, or comes to write behind it.
     """
@@ -69,21 +72,22 @@ def compact(path: Path, weights: Weights, keep: Container[str] | None) -> Compac
         raise
 
 
-def _replace(path: Path, source: int, weights: Weights, keep: Container[str] | None) -> Compacted:
+def _replace(path: Path, source: int, weights: Weights, keep: Keep | None) -> Compacted:
     size = seen = os.fstat(source).st_size
+    kept = keep() if keep else None  # after `size`: a text is there before its vector is, so none goes that is needed
     wanted: dict[str, Line] = {}
     others = repeated = unwanted = bad = 0
     for line, entry in _entries(source, size):
         if isinstance(entry, BadLineError):
             bad += 1
-            seen = seen if line.whole else line.begin  # a writer that knows of no lock may be in the middle of it
+            seen = seen if line.finished else line.start  # a writer that knows of no lock may be in the middle of it
         elif entry[1:3] != weights:
             others += 1
-        elif keep is not None and entry.key not in keep:
+        elif kept is not None and entry.key not in kept:
             unwanted += 1
         else:
             repeated += entry.key in wanted
-            wanted[entry.key] = line._replace(text=b"")
+            wanted[entry.key] = line._replace(bytes=b"")
     try:
         with replacement(path, mode=PRIVATE) as temporary:
             after = _copy(source, sorted(wanted.values()), temporary)
@@ -103,15 +107,15 @@ def _copy(source: int, kept: list[Line], target: Path) -> int:
     with target.open("wb") as file:
         keep_owner(source, file.fileno())
         for line in kept:
-            text = os.pread(source, line.end - line.begin, line.begin)
-            file.write(text if line.whole else text + b"\n")
+            text = os.pread(source, line.end - line.start, line.start)
+            file.write(text if line.finished else text + b"\n")
         return file.tell()
 
 
 def _entries(source: int, end: int) -> Iterator[tuple[Line, Entry | BadLineError]]:
-    for line in lines(source, 0, end):
-        if line.text and not line.text.isspace():
+    for line in lines(source, LONGEST, 0, end):
+        if line.bytes is None or line.bytes.strip():
             try:
-                yield line, read(line.text)
+                yield line, read(line.bytes)
             except BadLineError as error:
                 yield line, error

@@ -43,12 +43,13 @@ def written(key: str, model: str, digest: str, vector: NDArray[np.float32], engi
     return line.replace(b'"vec": ""', b'"vec": "' + vec + b'"', 1) + b"\n"
 
 
-def read(line: bytes) -> Entry:
-    """What the line says, which comes without its newline; a vector of another length than 1 is divided by it.
+def read(line: bytes | None) -> Entry:
+    """What the line says, which comes without its newline; None: it is too long to be held.
 
-    Raises `BadLineError` for anything else; never for its `model` and `engine`, which no reader needs.
+    A vector of another length than 1 is divided by it. Raises `BadLineError` for anything else; never for its `model`
+    and `engine`, which no reader needs.
     """
-    if len(line) > LONGEST:
+    if line is None or len(line) > LONGEST:
         raise BadLineError("too long")
     return _plain(line) or _any_json(line)
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.cache.file import Stamp
+from bankml.cache.stamp import Stamp
 
 Floats = NDArray[np.float32]
 

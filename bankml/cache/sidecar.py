@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bankml.cache.file import PRIVATE, HeldError, keep_owner, writing
 from bankml.cache.matrix import Floats, ForeignError, FullError, Mapped
 from bankml.cache.table import Table, Weights, goes_on, read_on
 from bankml.errors import StoreError
 from bankml.models.atomic import replacement
+from bankml.private_file import PRIVATE, HeldError, keep_owner, writing
 
 PATIENCE = 5.0  # seconds for another process to add its rows; then the matrix is made in memory
 HASTE = 0.02  # seconds, where there are rows to search already: somebody is typing
@@ -21,7 +21,7 @@ LEAST = 150  # bytes of a line beside its base64
 class Loaded(NamedTuple):
     """What a sidecar holds now."""
 
-    file: os.stat_result
+    file: os.stat_result  # of the sidecar
     matrix: Floats  # (n, dims), read-only
     fresh: dict[str, int]  # rows that were not known before
     skipped: int
@@ -64,6 +64,15 @@ def load(path: Path, source: int, weights: Weights, before: Loaded | None, known
     return None
 
 
+def lasts(path: Path, loaded: Loaded) -> bool:
+    """Whether the file of this name is still the one that is mapped, and no shorter: rows beyond its end are zeros."""
+    try:
+        now = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return False
+    return os.path.samestat(now, loaded.file) and now.st_size >= loaded.file.st_size
+
+
 def remove(path: Path) -> None:
     """Removes a matrix whose .emb has gone or holds less: vectors are as private as the text. Where it can."""
     with suppress(OSError):
@@ -87,7 +96,7 @@ def _current(descriptor: int, source: int, weights: Weights, before: Loaded | No
     if reached != covered:
         matrix.commit(reached)
     matrix.map()
-    return Loaded(file, matrix.rows, table.fresh, reached.skipped + torn)
+    return Loaded(os.fstat(descriptor), matrix.rows, table.fresh, reached.skipped + torn)
 
 
 def _trusted(file: os.stat_result, source: os.stat_result) -> bool:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bankml.cache.file import Stamp, lines
-from bankml.cache.line import BadLineError, read
+from bankml.cache.line import LONGEST, BadLineError, read
 from bankml.cache.matrix import Covered, Floats, Matrix
+from bankml.cache.stamp import Stamp
+from bankml.lines import lines
 
 BATCH = 1024  # rows written at once
 EDGE = 4096  # bytes at either end of what was read that tell whether it is still the same
@@ -54,15 +55,15 @@ def read_on(source: int, covered: Covered | None, weights: Weights, table: Table
     keys: list[str] = []
     vectors: list[Floats] = []
     torn = 0
-    for line in lines(source, end, stamp.size):
+    for line in lines(source, LONGEST, end, stamp.size):
         try:
-            if line.text and not line.text.isspace():
-                entry = read(line.text)
+            if line.bytes is None or line.bytes.strip():
+                entry = read(line.bytes)
                 if entry[1:3] == weights:
                     keys.append(entry.key)
                     vectors.append(entry.vector)
         except BadLineError:
-            if not line.whole:
+            if not line.finished:
                 torn = 1
                 break
             skipped += 1

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml.cache import sidecar
-from bankml.cache.file import HeldError, Stamp, reading
 from bankml.cache.matrix import Covered, Floats, InMemory
+from bankml.cache.stamp import Stamp
 from bankml.cache.table import Table, Weights, goes_on, read_on
+from bankml.private_file import HeldError, reading
 
 # Bytes of an .emb: 700 lines of 1,024 dims are decoded in 10 ms; they need no file, nor wait for a disk.
 SMALL = 4 << 20
@@ -64,7 +65,7 @@ class Vectors:
         """Whether anything has changed; reads only what was appended. StoreError for what is no readable file."""
         with self._lock, reading(self._path) as source:
             now = None if source is None else Stamp.of(os.fstat(source))
-            if now == self._stamp:
+            if now == self._stamp and (self._file is None or sidecar.lasts(self._side, self._file)):
                 return False
             if source is None:
                 self._take(self.matrix[:0], {}, 0)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import bankml
-from bankml.cli import convert, embed, evaluate, files, history, history_open, publish, serve, tokenize
+from bankml.cli import convert, embed, evaluate, files, history, history_open, history_verify, publish, serve, tokenize
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
 
@@ -36,6 +36,7 @@ for command in (
 ):
     app.command()(command)
 history.history.command("open")(history_open.open_page)
+history.history.command("verify")(history_verify.verify)
 app.add_typer(history.history)
 app.add_typer(publish.app, name="publish")
 app.command("eval")(evaluate.evaluate)

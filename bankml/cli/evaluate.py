@@ -1,23 +1,21 @@
 """`bankml eval`: how well words, meaning and both together find what is asked for, in ten languages."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bankml.cli.output import AsJson, note, table, write_json
+from bankml.cli.progress import counted
 from bankml.errors import InputError, StoreError
-from bankml.utf8 import printable
 
 if TYPE_CHECKING:
     from bankml.evaluation.evaluation import Result
     from bankml.evaluation.faq import Language
     from bankml.evaluation.packages import Pages
     from bankml.evaluation.summary import Row
-    from bankml.models.progress import Progress
 
 MODELS = ("multilingual-e5-small", "all-minilm-l6-v2")
 
@@ -83,7 +81,7 @@ def _pages(codes: Sequence[str], folders: Sequence[Path]) -> dict[str, "Pages"]:
     if folders:
         return {code: packages.given(code, folders) for code in codes}
     own = Settings.read().home / "eval" / "debian-faq"
-    with _progress() as progress:
+    with counted() as progress:
 
         def fetch(code: str) -> bytes:
             progress("fetching the Debian FAQ", codes.index(code), len(codes))
@@ -102,33 +100,9 @@ def _measured(names: Sequence[str], languages: Sequence["Language"]) -> Iterator
     folder = Settings.read().home / "eval"
     with ExitStack() as open_models:
         encoders = [open_models.enter_context(load(name)) for name in dict.fromkeys(names)]
-        with _progress() as progress:
+        with counted() as progress:
             results = evaluate(languages, [Model(encoder, folder, progress) for encoder in encoders], progress)
         yield results
-
-
-@contextmanager
-def _progress() -> Iterator["Progress"]:
-    """How far it is: bars on stderr if that is a terminal, else nothing."""
-    from bankml.models.progress import silent
-
-    if not sys.stderr.isatty():
-        yield silent
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(printable(what), total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield show
 
 
 def _show(figures: Sequence[tuple["Result", Sequence["Row"], Sequence["Row"]]]) -> None:

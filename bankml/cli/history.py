@@ -12,6 +12,7 @@ import typer
 from bankml.cli.model import choose as choose_model
 from bankml.cli.output import AsJson, Model, note, write_facts, write_json
 from bankml.errors import CancelledError, Error, UnavailableError
+from bankml.settings import Settings
 from bankml.sizes import human
 
 if TYPE_CHECKING:
@@ -74,11 +75,16 @@ def index(file: File, model: Model = None, allow_licence: AllowLicence = None, j
     """Embed every exchange that has no vector yet; what is done stays done when it is interrupted."""
     from bankml.cli.progress import progress
     from bankml.embedders import choose
+    from bankml.history.file import opened
     from bankml.history.indexing import index as embed_missing
 
+    with opened(file):  # before a model is pulled for it
+        pass
     try:
         embedder = choose(name=model)
     except UnavailableError:
+        if Settings.read().embed_provider == "ollama":
+            raise
         choose_model(model)  # a built-in that is missing is pulled; else it says why
         embedder = choose(name=model)
     with progress("embedding") as show:
@@ -133,7 +139,11 @@ def compact(file: File, model: Model = None, json: AsJson = False) -> None:
 
 
 def embedder_of(model: str | None, words: bool) -> "Callable[[], Embedder]":
-    """What chooses the embedder, when it is first needed; nothing is ever pulled."""
+    """What chooses the embedder, when it is first needed; nothing is ever pulled. ModelError for a name of none."""
+    if model is not None and not words and Settings.read().embed_provider != "ollama":
+        from bankml.models import choose as find
+
+        find(model)
 
     @cache
     def chosen() -> "Embedder":
@@ -168,6 +178,8 @@ def _embed_some(file: Path, embedder: "Callable[[], Embedder]", seconds: float, 
         embed_missing(file, embedder(), cancelled=lambda: monotonic() > end, allow_licence=allow_licence)
     except CancelledError:
         note(f"not all is embedded yet; `bankml history index {file}` does it once and for all")
+    except UnavailableError:
+        pass  # which the status says
     except Error as error:
         note(f"not all is embedded: {error}")
 

@@ -63,7 +63,7 @@ def _marked(text: str, terms: frozenset[str], style: str) -> "Text":
 
     kept = "\n".join(text.strip().splitlines()[:LINES])
     shown = kept[:WIDTH] + ("…" if len(kept) > WIDTH or len(kept) < len(text.strip()) else "")
-    drawn = Text("\n".join(map(printable, shown.split("\n"))), style)
+    drawn = Text("\n".join(printable(line.replace("\t", " ")) for line in shown.split("\n")), style)
     for start, end in spans(shown, terms):
         drawn.stylize("reverse", start, end)
     return drawn

@@ -1,11 +1,15 @@
-"""How far a long work is: a bar on a person's terminal once it has taken two seconds, silence elsewhere."""
+"""How far a long work is: bars that count, on a person's terminal once they have waited, silence elsewhere."""
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from bankml.cli.output import PATIENCE
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+    from bankml.models.progress import Bars
 
 Show = Callable[[int, int | None], None]
 """Called as show(done, in all); None where that is not known."""
@@ -13,19 +17,18 @@ Show = Callable[[int, int | None], None]
 
 @contextmanager
 def progress(what: str, unit: str = "texts") -> Iterator[Show]:
-    """`show` is what the work calls."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """`show` is what the work calls; nothing is shown of one that takes less than two seconds."""
+    with counted(unit, PATIENCE) as show:
+        yield lambda done, total: show(what, done, total)
 
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn())
-    started = time.monotonic()
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=False) as bars:
-        task = bars.add_task(what, visible=False)
 
-        def show(done: int, total: int | None) -> None:
-            bars.update(task, completed=done, total=total, visible=time.monotonic() - started > PATIENCE)
+def counted(unit: str = "", patience: float = 0.0) -> "AbstractContextManager[Bars]":
+    """A bar for each work, as `bankml.models.progress.bars`, wiped away at the end."""
+    from bankml.models.progress import bars
 
-        yield show
+    def columns() -> "Sequence[ProgressColumn]":
+        from rich.progress import MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+        return MofNCompleteColumn(), TextColumn(unit), TimeRemainingColumn()
+
+    return bars(columns, transient=True, patience=patience)

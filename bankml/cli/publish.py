@@ -91,7 +91,7 @@ def status(context: typer.Context, dsn: Dsn = None, json: AsJson = False) -> Non
         "pgvectorscale": extensions["vectorscale"] or "not in this database",
         "vectors": f"{found['dims']} numbers each" if found["dims"] else "no column for them",
         "index": found["index"] or "none",
-        "embedded": f"{found['embedded']} of {found['exchanges']} exchanges",
+        "embedded": f"{found['embedded']} of {_lines(found['exchanges'], found['lines'], 'exchanges')}",
     }
     write_facts(facts, WIDTH)
     if found["agents"]:
@@ -106,12 +106,17 @@ def _show(result: "Published") -> None:
     facts = {
         "agent": f"{result.agent} ({'with' if result.private_included else 'without'} its private lines)",
         "database": result.database,
-        "exchanges": result.exchanges,
+        "exchanges": _lines(result.exchanges, result.lines),
         "embedded": result.embedding,
         **({"would": "; ".join(result.would)} if result.dry_run else {"index": index}),
     }
     for key, value in facts.items():
         print(printable(f"{key}: {value}"))
+
+
+def _lines(exchanges: int, lines: int, unit: str = "") -> str:
+    """So many exchanges, and of how many lines where some are none."""
+    return f"{exchanges} {unit}".strip() + (f" in {lines} lines" if lines != exchanges else "")
 
 
 def _row(agent: dict[str, Any]) -> list[str]:

@@ -68,6 +68,14 @@ def serve(
     history: Annotated[
         Path | None, typer.Option(help="A .history file to search at /ui; the link is printed.", show_default=False)
     ] = None,
+    allow_licence: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Embed the history with a model of this licence though it is not known to be open (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve.connections import most
@@ -86,7 +94,7 @@ def serve(
         limits = Limits(max_queue, max_queue_tokens, max_connections=most(each=2 if forward else 1))
         choice = choose(model)
         address = url(host, listener, bool(access.tls))
-        ragebar = _ragebar(history, choice, threads, backend) if history else None
+        ragebar = _ragebar(history, choice, threads, backend, allow_licence or []) if history else None
         page = {"history": _link(address, ragebar)} if ragebar else {}
 
         def ready() -> None:
@@ -102,7 +110,9 @@ def serve(
         Served(choice, options).run(listener, ready)
 
 
-def _ragebar(history: Path, choice: "Choice", threads: int | None, backend: str | None) -> "Ragebar":
+def _ragebar(
+    history: Path, choice: "Choice", threads: int | None, backend: str | None, allow_licence: list[str]
+) -> "Ragebar":
     """The history, searched by the meaning that the served model gives. Raises StoreError when it cannot be read."""
     from bankml.embedders import NativeEmbedder
     from bankml.history.searcher import Searcher
@@ -116,7 +126,7 @@ def _ragebar(history: Path, choice: "Choice", threads: int | None, backend: str 
             choice, settings.embed_keep_alive, room, threads=used, backend=backend or settings.backend
         )
 
-    searcher = Searcher(history, embedder)
+    searcher = Searcher(history, embedder, allow_licence=allow_licence)
     searcher.search("", 1, 0)
     return Ragebar(history, searcher)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bankml.models.licence import Licence
 
-Vectors = NDArray[np.float32]
+Floats = NDArray[np.float32]
 Cancelled = Callable[[], bool]
 
 
@@ -66,12 +66,12 @@ class Embedder(Protocol):
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
-    ) -> Vectors:
+    ) -> Floats:
         """Vectors of the texts: float32 (n, dims), C-contiguous, finite, of unit length; (0, dims) of none.
 
         One call at a time: another waits, and with `block=False` raises BusyError at once. `cancelled` is asked every
         50 ms or so by the thread that works; CancelledError then. Raises UnavailableError where the model cannot be
-        had, NotFiniteError with the `index` of a text that has no vector, InputError for what is no list of texts.
+        had, NotFiniteError with the `indexes` of texts that have no vector, InputError for what is no list of texts.
         """
         ...
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any
 
-from bankml.embedders.embedder import Cancelled, Vectors
+from bankml.embedders.embedder import Cancelled, Floats
 from bankml.embedders.identity import Identity
 from bankml.embedders.kept import Kept
 from bankml.embedders.turn import Turn
@@ -83,12 +83,12 @@ class NativeEmbedder:
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
-    ) -> Vectors:
+    ) -> Floats:
         """As in Embedder."""
         whole = listed(texts, self.query_prefix if query else self.document_prefix)
         turn = self._queries if query else self._documents
         with turn.taken(block, cancelled):
-            rows: Vectors | list[list[float]] = self._encoded(whole, query, block, cancelled) if whole else []
+            rows: Floats | list[list[float]] = self._encoded(whole, query, block, cancelled) if whole else []
         return checked(rows, len(whole), self.dims, self.model)
 
     def status(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class NativeEmbedder:
         """As in Embedder; the next call would load it again."""
         self._kept.drop()
 
-    def _encoded(self, texts: list[str], query: bool, block: bool, cancelled: Cancelled | None) -> Vectors:
+    def _encoded(self, texts: list[str], query: bool, block: bool, cancelled: Cancelled | None) -> Floats:
         try:
             with self._held(block) as encoder:
                 return encoder.encode_full(texts, urgent=query, cancelled=cancelled).vectors

@@ -8,7 +8,7 @@ from typing import Any
 from bankml.available import available
 from bankml.durations import spelled
 from bankml.embedders.api import Api
-from bankml.embedders.embedder import Cancelled, Vectors
+from bankml.embedders.embedder import Cancelled, Floats
 from bankml.embedders.identity import Identity
 from bankml.embedders.turn import Turn
 from bankml.embedders.vectors import checked, listed
@@ -88,7 +88,7 @@ class OllamaEmbedder:
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
-    ) -> Vectors:
+    ) -> Floats:
         """As in Embedder."""
         whole = listed(texts, self.query_prefix if query else self.document_prefix)
         with self._turn.taken(block, cancelled):
@@ -124,26 +124,29 @@ class OllamaEmbedder:
 
     def _check(self, row: dict[str, Any]) -> None:
         """What Ollama would run must be what its vectors are recorded under."""
-        found = str(row.get("digest") or self._manifest).removeprefix("sha256:")
-        if self._manifest and found != self._manifest:
+        found = _manifest(row)
+        if self._manifest and found and found != self._manifest:
             raise UnavailableError(
-                f"the Ollama at {self._api.url} has another {self._name} ({printable(found[:12])}) than its store here "
-                f"({self._manifest[:12]}): set OLLAMA_MODELS to the store of that Ollama, or pull the model again"
+                f"the Ollama at {self._api.url} has another {self._name} ({printable(found[:12])}) than was found at "
+                f"first ({printable(self._manifest[:12])}): start this program again if it was pulled anew meanwhile, "
+                "else set OLLAMA_MODELS to the store of that Ollama"
             )
 
     def _rows(self, texts: list[str], cancelled: Cancelled | None) -> list[list[float]]:
-        """Ollama does not say which of several texts has no vector: each is asked for alone then."""
+        """Ollama does not say which of several texts have no vector: each is asked for alone then, all of them once."""
         try:
             return self._api.embed(self._name, texts, self._keep_alive, cancelled)
         except NotFiniteError as error:
             if error.index is not None:
                 raise
-        rows = []
+        rows, bad = [], []
         for index, text in enumerate(texts):
             try:
                 rows += self._api.embed(self._name, [text], self._keep_alive, cancelled)
-            except NotFiniteError as error:
-                raise NotFiniteError(str(error), index=index) from None
+            except NotFiniteError:
+                bad.append(index)
+        if bad:
+            raise NotFiniteError(f"{self.model} of Ollama gave no finite vector for text {bad[0]}", indexes=bad)
         return rows
 
     def _short(self) -> ShortError | None:
@@ -166,13 +169,19 @@ def of_name(settings: Settings, name: str | os.PathLike[str] | None = None) -> O
     if model := ollama_store.find(wanted, settings):
         return of_store(model, settings)
     api, full = Api(settings.ollama), str(OllamaName.parse(wanted))
-    identity = Identity.of_shown(full, api.shown(full, GLANCE), api.listed(full, GLANCE) or {})
+    row = api.listed(full, GLANCE) or {}  # first: what is pulled before the weights are told is noticed then
+    identity = Identity.of_shown(full, api.shown(full, GLANCE), row)
     if identity is None:
         raise UnavailableError(
             f"{full} is in no store of Ollama that can be read here, and the Ollama at {api.url} does not tell its "
             f"weights: run `ollama pull {wanted}`"
         )
-    return OllamaEmbedder(full, identity, None, settings)
+    return OllamaEmbedder(full, identity, _manifest(row) or None, settings)
+
+
+def _manifest(row: dict[str, Any]) -> str:
+    """Its digest by a list of Ollama's; "" where it is unsaid."""
+    return str(row.get("digest") or "").removeprefix("sha256:")
 
 
 def _leaves(url: str) -> str:

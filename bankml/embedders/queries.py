@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 
-from bankml.embedders.embedder import Cancelled, Embedder, Vectors
+from bankml.embedders.embedder import Cancelled, Embedder, Floats
 
 SIZE = 256
 MAX_CHARS = 4000  # as of an exchange
@@ -16,9 +16,9 @@ class QueryVectors:
         self.embedder = embedder
         self._size = size
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, Vectors] = OrderedDict()
+        self._known: OrderedDict[str, Floats] = OrderedDict()
 
-    def known(self, query: str) -> Vectors | None:
+    def known(self, query: str) -> Floats | None:
         """The vector, float32 (dims,), read-only, where it was asked for before."""
         text = _text(query)
         with self._lock:
@@ -26,12 +26,12 @@ class QueryVectors:
                 self._known.move_to_end(text)
             return self._known.get(text)
 
-    def vector(self, query: str, block: bool = False, cancelled: Cancelled | None = None) -> Vectors:
+    def vector(self, query: str, block: bool = False, cancelled: Cancelled | None = None) -> Floats:
         """As `known`, embedded when it is new: raises as `Embedder.embed`."""
         if (found := self.known(query)) is not None:
             return found
         text = _text(query)
-        vector: Vectors = self.embedder.embed([text], query=True, block=block, cancelled=cancelled)[0]
+        vector: Floats = self.embedder.embed([text], query=True, block=block, cancelled=cancelled)[0]
         vector.flags.writeable = False
         with self._lock:
             self._known[text] = vector

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from bankml.embedders.embedder import Vectors
+from bankml.embedders.embedder import Floats
 from bankml.errors import InputError, NotFiniteError, UnavailableError
 
 
@@ -19,11 +19,11 @@ def listed(texts: Iterable[str], prefix: str) -> list[str]:
     return [prefix + text for text in found]
 
 
-def checked(rows: Sequence[Sequence[float]] | Vectors, texts: int, dims: int, who: str) -> Vectors:
+def checked(rows: Sequence[Sequence[float]] | Floats, texts: int, dims: int, who: str) -> Floats:
     """The rows as float32 (texts, dims) of unit length.
 
-    Raises UnavailableError for another number of rows or of dimensions, NotFiniteError with the `index` of a row that
-    is not finite or has no direction.
+    Raises UnavailableError for another number of rows or of dimensions, NotFiniteError with the `indexes` of the
+    rows that are not finite or have no direction.
     """
     if len(rows) != texts:
         raise UnavailableError(f"{who} gave {len(rows)} vectors for {texts} texts; none of them is used")
@@ -32,6 +32,6 @@ def checked(rows: Sequence[Sequence[float]] | Vectors, texts: int, dims: int, wh
             raise UnavailableError(f"{who} gave a vector of {len(row)} dimensions, not {dims}; it is not used")
     exact = np.asarray(rows, np.float64).reshape(texts, dims)
     lengths = np.linalg.norm(exact, axis=1)
-    for index in np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0))):
-        raise NotFiniteError(f"{who} gave no finite vector for text {index}; leave it out", index=int(index))
+    if bad := np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0))).tolist():
+        raise NotFiniteError(f"{who} gave no finite vector for text {bad[0]}; leave it out", indexes=bad)
     return np.ascontiguousarray(exact / lengths[:, None], np.float32)

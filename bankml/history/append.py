@@ -1,6 +1,5 @@
 """Adding to a .history file: whole lines, on the disk before the call returns, readable by their owner alone."""
 
-import fcntl
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,28 +7,26 @@ from typing import Any
 
 import orjson
 
-from bankml.errors import InputError, StoreError
+from bankml import private_file
+from bankml.errors import InputError
+from bankml.models.atomic import sync_folder
 from bankml.utf8 import whole
 
 
 def append(path: str | os.PathLike[str], record: Mapping[str, Any]) -> None:
-    """Adds one record as a line, under a lock; after it, no crash loses it. The file is made (0600) when missing.
+    """Adds one record as a line, under a lock; after it, no crash loses it.
 
-    A line that a crash left unfinished is ended first. Raises InputError for a record that JSON cannot hold, StoreError
-    when it cannot be written; then nothing of it stays.
+    The file and its folder are made if need be, a line that was left unfinished is ended first, and the file is 0600
+    from then on. Raises InputError for a record that JSON cannot hold, StoreError when it cannot be written: the line,
+    or a part that the next append ends, may be there then. It is not cut off: a program that knows of no lock may have
+    written behind it.
     """
-    line = _line(record)
-    path = Path(path)
+    line, place = _line(record), Path(os.path.realpath(path))  # the file itself, where the history is a link to it
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            _write(descriptor, line)
-        finally:
-            os.close(descriptor)
+        _make(place.parent)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error.strerror}); check the disk and your rights there") from None
+        raise private_file.failed(place.parent, error) from None
+    private_file.append(place, line)
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
@@ -39,14 +36,8 @@ def _line(record: Mapping[str, Any]) -> bytes:
         raise InputError(f"the record cannot be written as JSON ({error}); give strings, numbers and lists") from None
 
 
-def _write(descriptor: int, line: bytes) -> None:
-    size = os.fstat(descriptor).st_size
-    torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-    data = b"\n" + line if torn else line
-    try:
-        if os.write(descriptor, data) < len(data):
-            raise OSError(28, os.strerror(28))  # ENOSPC: the disk took a part
-        os.fsync(descriptor)
-    except OSError:
-        os.ftruncate(descriptor, size)
-        raise
+def _make(folder: Path) -> None:
+    if not folder.is_dir():
+        _make(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)

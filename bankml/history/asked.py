@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
-from bankml.embedders.embedder import Vectors
+from bankml.embedders.embedder import Floats
 from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, Error
 from bankml.history.background import leaving
@@ -13,7 +13,7 @@ from bankml.history.background import leaving
 class _Question:
     text: str
     over: threading.Event = field(default_factory=threading.Event)
-    vector: Vectors | None = None
+    vector: Floats | None = None
     error: Error | None = None
 
 
@@ -26,7 +26,7 @@ class Asked:
         self._working: _Question | None = None
         self._next: _Question | None = None
 
-    def vector(self, query: str, wait: float | None) -> Vectors:
+    def vector(self, query: str, wait: float | None) -> Floats:
         """The vector of a query, float32 (dims,).
 
         With `wait` None it is computed here, else waited for so many seconds: BusyError when it takes longer. It is
@@ -37,7 +37,7 @@ class Asked:
         if wait is None:
             return self.queries.vector(query)
         question = self._ask(query)
-        if not question.over.wait(wait):
+        if not question.over.wait(min(wait, threading.TIMEOUT_MAX)):
             raise BusyError("on its way")
         if question.vector is None:
             raise question.error or BusyError("on its way")

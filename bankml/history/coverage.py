@@ -6,7 +6,7 @@ from pathlib import Path
 from bankml.cache import Cache, Compacted, key
 from bankml.embedders.embedder import Embedder
 from bankml.history.exchange import Exchange
-from bankml.history.file import History
+from bankml.history.file import History, opened
 from bankml.history.indexing import cache_path
 
 
@@ -32,8 +32,10 @@ def coverage(path: Path, embedder: Embedder | None) -> Coverage:
 
 def compact(path: Path, embedder: Embedder) -> Compacted:
     """Keeps of the cache what the exchanges of the history need. Raises StoreError; the cache is then as it was."""
-    keys, _ = _keys(path, embedder.document_prefix)
-    return Cache(cache_path(path)).compact(embedder.digest, embedder.dims, keep=frozenset(keys))
+    with opened(path):  # or the error comes even where nothing was embedded yet
+        return Cache(cache_path(path)).compact(
+            embedder.digest, embedder.dims, lambda: frozenset(_keys(path, embedder.document_prefix)[0])
+        )
 
 
 def _keys(path: Path, prefix: str) -> tuple[list[str], int]:

@@ -13,12 +13,18 @@ from zlib import crc32
 
 from bankml.errors import ChangedError, StoreError
 from bankml.history.exchange import Exchange, parse
-from bankml.history.lines import Line, lines
+from bankml.lines import Line, lines
 
 BLOCK = 1 << 20
+LONGEST = 64 << 20  # bytes of a line that are held; a longer one is no exchange
 BOM = b"\xef\xbb\xbf"
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
-Stamp = tuple[int, int, int, int]  # device, inode, size, time of change
+MARKS = {  # what texts of other encodings begin with; the longer ones first
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+Stamp = tuple[int, ...]  # device, inode, size, times of the last write and of the last change of anything
 
 
 class History:
@@ -100,7 +106,7 @@ class History:
 
     def _read(self, file: BinaryIO, add: Callable[[Exchange], None]) -> None:
         begun = self._end
-        for line in lines(file, begun):
+        for line in lines(file.fileno(), LONGEST, begun):
             self._take(line, add)
             self._end, self._finished = line.end, line.finished
         _feed(self._digest, file, begun, self._end)
@@ -130,9 +136,9 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         with open(path, "rb", buffering=0, opener=_at_once) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise StoreError(f"{path} is no regular file; give the path of a .history file")
-            mark = file.read(2)
-            if mark in UTF16:
-                raise StoreError(f"{path} is in UTF-16; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW")
+            mark = file.read(4)
+            if name := next((name for begin, name in MARKS.items() if mark.startswith(begin)), None):
+                raise StoreError(f"{path} is in {name}; convert it: iconv -f {name} -t UTF-8 OLD > NEW")
             yield file
     except FileNotFoundError:
         raise StoreError(f"{path} does not exist; give the path of a .history file") from None
@@ -149,7 +155,7 @@ def _at_once(path: str, flags: int) -> int:
 
 def _stamp(file: BinaryIO) -> Stamp:
     found = os.fstat(file.fileno())
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _unmarked(line: bytes, start: int) -> bytes:

@@ -7,8 +7,7 @@ from time import monotonic
 from typing import Any
 
 from bankml.cache import Cache, Vectors, key
-from bankml.embedders.embedder import Cancelled, Embedder
-from bankml.embedders.embedder import Vectors as Floats
+from bankml.embedders.embedder import Cancelled, Embedder, Floats
 from bankml.embedders.licences import check_licence
 from bankml.errors import CancelledError, InputError, NotFiniteError
 from bankml.history.exchange import Exchange, of
@@ -38,7 +37,7 @@ class Indexed:
 
 def cache_path(history: Path) -> Path:
     """Where the vectors of a history lie: beside it, as private as it is."""
-    return history.with_name(history.name + ".emb")
+    return history.parent / f"{history.name}.emb"
 
 
 def index(
@@ -65,7 +64,7 @@ def index(
     cache = Cache(cache_path(path))
     vectors = cache.vectors(embedder.digest, embedder.dims)
     cached = len(vectors)
-    missing = [one for one in texts.keys(embedder.document_prefix).items() if one[0] not in vectors]
+    missing = [one for one in texts.keys(embedder.document_prefix, cancelled).items() if one[0] not in vectors]
     done = passed = without = 0
     why = ""
     for part in _batches(missing, batch):
@@ -92,10 +91,10 @@ def _embedded(
         try:
             return part, embedder.embed([text(number) for _, number in part], cancelled=cancelled), without
         except NotFiniteError as error:
-            if error.index is None:
+            if not error.indexes:
                 raise
             without = without or error
-            part = [*part[: error.index], *part[error.index + 1 :]]
+            part = [one for at, one in enumerate(part) if at not in error.indexes]
 
 
 def _batches(missing: Part, most: int) -> Iterator[Part]:
@@ -121,11 +120,13 @@ class _File:
     def __init__(self, path: Path) -> None:
         self._history = History(path)
 
-    def keys(self, prefix: str) -> dict[str, int]:
+    def keys(self, prefix: str, cancelled: Cancelled | None) -> dict[str, int]:
         """The key of each text and the number of the first exchange that has it."""
         found: dict[str, int] = {}
 
         def add(exchange: Exchange) -> None:
+            if cancelled and self.total % 1000 == 999 and cancelled():
+                raise CancelledError(f"the caller gave up when {self.total + 1:,} exchanges were read")
             found.setdefault(key(exchange.embedded(prefix)), self.total)
             self.total += 1
 
@@ -154,7 +155,7 @@ class _Records:
                 self._exchanges.append(found)
         self.total = len(self._exchanges)
 
-    def keys(self, prefix: str) -> dict[str, int]:
+    def keys(self, prefix: str, cancelled: Cancelled | None) -> dict[str, int]:
         """As of _File."""
         found: dict[str, int] = {}
         for number, exchange in enumerate(self._exchanges):

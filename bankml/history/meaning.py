@@ -37,20 +37,26 @@ class Meaning:
         self._keys.clear()
         self._known = False
 
-    def follow(self) -> None:
-        """Takes in what was embedded meanwhile."""
-        if self._vectors.follow() or not self._known:
+    def follow(self) -> bool:
+        """Takes in what was embedded meanwhile; whether anything is other than before."""
+        if changed := self._vectors.follow() or not self._known:
             self._rows = self._vectors.rows(self._keys)
             there = np.flatnonzero(self._rows >= 0)
             self._by_row = there[np.argsort(self._rows[there], kind="stable")]
             self._allowed = np.zeros(len(self._vectors.matrix), bool)
             self._allowed[self._rows[there]] = True
             self._known = True
+        return changed
 
     @property
     def embedded(self) -> int:
         """Exchanges that have a vector."""
         return len(self._by_row)
+
+    @property
+    def skipped(self) -> int:
+        """Lines of the cache that are no vector."""
+        return self._vectors.skipped
 
     @property
     def missing(self) -> bool:

@@ -28,7 +28,7 @@ class Model:
                 self._begin()
             looking = self._looking
         if looking:
-            looking.join(wait)
+            looking.join(wait and min(wait, threading.TIMEOUT_MAX))
         return self.embedder
 
     @property

@@ -1,13 +1,15 @@
 """Searching a history by words and by meaning, as somebody types."""
 
+import secrets
 import threading
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
-from bankml.embedders.embedder import Embedder, Vectors
+from bankml.embedders.embedder import Embedder, Floats
 from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, ChangedError, Error, InputError, StoreError
 from bankml.fusion import rrf
@@ -15,10 +17,10 @@ from bankml.history.asked import Asked
 from bankml.history.background import Background
 from bankml.history.exchange import Exchange
 from bankml.history.file import History
-from bankml.history.indexing import Progress, index
+from bankml.history.indexing import Progress, cache_path, index
 from bankml.history.meaning import Meaning
 from bankml.history.model import Model
-from bankml.history.status import left_out, status
+from bankml.history.status import latest, left_out, status
 from bankml.rage import words as ranker
 from bankml.settings import Settings
 
@@ -43,11 +45,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`pending`: the query's meaning is being computed; asked again in a moment, there is more."""
+    """`pending`: the query's meaning is being computed; asked again in a moment, there is more.
+
+    `version`: of all that the answer is made from; "" where that may not be relied on.
+    """
 
     results: list[Hit]
     status: str
     pending: bool = False
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +93,31 @@ class Searcher:
         self._model = Model(choose)
         self._meaning: Meaning | None = None
         self._asked: Asked | None = None
+        self._changes = 0  # of the history and of its cache that were seen
+        self._name = secrets.token_hex(8)  # another Searcher's versions are not this one's
         self.indexing = Background(self._index)
 
-    def search(self, query: str, k: int = 8, wait: float | None = None) -> Found:
+    def search(self, query: str, k: int = 8, wait: float | None = None, shown: str = "") -> Found:
         """The k best exchanges, both arms fused by reciprocal rank; without a query the k latest.
 
         `wait`: seconds to wait for the model and the query's vector, which goes on being computed; None: as long as
-        it takes, unless the model is busy with another query. Raises StoreError when the history cannot be read.
+        it takes, unless the model is busy with another query. `shown`: the version of an answer that the caller has;
+        where this one would be the same, which a look at two files tells, it is without results and status. Raises
+        StoreError when the history cannot be read.
         """
-        if not 1 <= k <= MOST:
-            raise InputError(f"k is {k}; give a number of results from 1 to {MOST}")
+        if not isinstance(k, int) or not 1 <= k <= MOST:
+            raise InputError(f"k is {k!r}; give a number of results from 1 to {MOST}")
+        if not isinstance(query, str):
+            raise InputError(f"the query is of type {type(query).__name__}; give a str")
         query = query.strip()
         vector, why, pending = self._vector(query, wait)
         for _ in range(TRIES):
             with suppress(ChangedError), self._lock:
-                return self._found(query, k, vector, why, pending)
+                why = self._follow() or why
+                version = self._version(query, k, vector is not None, why, pending)
+                if version == shown:
+                    return Found([], "", pending, version)
+                return self._found(query, k, vector, why, pending, version)
         raise StoreError(f"{self._path} is changed faster than it can be read; ask again when it is at rest")
 
     def exchange(self, id: int) -> Exchange | None:
@@ -134,7 +150,7 @@ class Searcher:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _vector(self, query: str, wait: float | None) -> tuple[Vectors | None, str, bool]:
+    def _vector(self, query: str, wait: float | None) -> tuple[Floats | None, str, bool]:
         """The query's vector; else why there is none, and whether there will be."""
         embedder = self._model.look(wait)
         if embedder is None:
@@ -152,22 +168,26 @@ class Searcher:
         except Error as error:
             return None, str(error), False
 
-    def _found(self, query: str, k: int, vector: Vectors | None, why: str, pending: bool) -> Found:
-        why = self._follow() or why
+    def _version(self, *asked: object) -> str:
+        """Of what an answer to this is made from: equal ones give equal answers."""
+        made_from = (self._name, self._changes, self._notes(), asked)
+        return blake2b(repr(made_from).encode(errors="backslashreplace"), digest_size=16).hexdigest()
+
+    def _found(self, query: str, k: int, vector: Floats | None, why: str, pending: bool, version: str) -> Found:
         if not query:
             hits = self._latest(k)
-            return Found(hits, self._status(f"the latest {len(hits):,}", why), pending)
+            return Found(hits, self._status(len(hits), why, ranked=False), pending, version)
         try:
             hits = self._ranked(query, vector if not why else None, k)
         except ChangedError:
             raise
         except Error as error:  # of the vectors: the words' arm raises none
-            hits, why = self._ranked(query, None, k), str(error)
-        return Found(hits, self._status(f"{len(hits):,}", why), pending)
+            hits, why, version = self._ranked(query, None, k), str(error), ""
+        return Found(hits, self._status(len(hits), why, ranked=True), pending, version)
 
     def _follow(self) -> str:
         """Takes in what is new in the file and in its cache; why that cannot be read, so that words alone rank."""
-        self._history.follow(self._add, self._reset)
+        self._changes += self._history.follow(self._add, self._reset)
         try:
             self._follow_meaning()
         except ChangedError:
@@ -183,7 +203,7 @@ class Searcher:
                 meaning.add(exchange)
             self._meaning = meaning
         if self._meaning:
-            self._meaning.follow()
+            self._changes += self._meaning.follow()
             if self._embed and self._meaning.missing:
                 self.indexing.start()
 
@@ -198,7 +218,7 @@ class Searcher:
         if self._meaning:
             self._meaning.reset()
 
-    def _ranked(self, query: str, vector: Vectors | None, k: int) -> list[Hit]:
+    def _ranked(self, query: str, vector: Floats | None, k: int) -> list[Hit]:
         words = self._words.search(query, DEPTH * k)[0].tolist()
         meaning: list[int] = []
         cosines: dict[int, float] = {}
@@ -223,23 +243,32 @@ class Searcher:
         found = self._history.exchange(number)
         return Hit(found.id, found.user, found.assistant, score, cosine, words_rank, meaning_rank)
 
-    def _status(self, shown: str, without: str) -> str:
-        model, embedded = None, 0
-        if self._meaning:
-            embedded = self._meaning.embedded
-            model = None if without else self._meaning.embedder.model
-        return status(shown, len(self._history), self._words.name, model, embedded, without, self._notes())
+    def _status(self, shown: int, without: str, ranked: bool) -> str:
+        total, embedded, model = len(self._history), 0, None
+        if self._meaning and not without:
+            model, embedded = self._meaning.embedder.model, self._meaning.embedded
+            if not embedded:
+                model, without = None, f"nothing is embedded with {model} yet"
+        if not ranked:
+            return latest(shown, total, model, embedded, without, self._notes())
+        return status(f"{shown:,}", total, self._words.name, model, embedded, without, self._notes())
 
     def _notes(self) -> list[str]:
         notes = []
         if self.indexing.running:
-            notes.append(f"embedding {self.indexing.done:,} of {self.indexing.total:,}")
+            notes.append(
+                f"embedding {self.indexing.done:,} of {self.indexing.total:,}" if self.indexing.total else "embedding"
+            )
         elif self.indexing.error:
             notes.append(f"not all is embedded: {self.indexing.error}")
         if self._words.why:
             notes.append(self._words.why)
+        if self._meaning and self._meaning.skipped:
+            notes.append(f"{self._meaning.skipped:,} bad lines in {cache_path(self._path).name}")
         if self._history.skipped:
             notes.append(left_out(self._history.skipped))
+            if not len(self._history):
+                notes.append("is it a .history, of JSON lines in UTF-8?")
         return notes
 
     def _index(self, progress: Progress, cancelled: Callable[[], bool]) -> None:

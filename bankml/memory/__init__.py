@@ -8,7 +8,7 @@ from typing import Any
 
 from bankml.cache import Cache
 from bankml.embedders import default
-from bankml.embedders.embedder import Cancelled, Vectors
+from bankml.embedders.embedder import Cancelled, Floats
 from bankml.errors import Error, InputError, UnavailableError
 from bankml.fusion import RRF_K, rrf
 from bankml.history import indexing
@@ -46,7 +46,7 @@ def status() -> dict[str, Any]:
         return {"ready": False, "why": str(error), "notes": [], **_UNKNOWN}
 
 
-def embed(texts: Sequence[str], block: bool = True) -> Vectors:
+def embed(texts: Sequence[str], block: bool = True) -> Floats:
     """Vectors of documents: float32 (n, dims), unit length.
 
     Raises Unavailable saying why there is no model, BusyError with `block=False` when another call runs.
@@ -54,7 +54,7 @@ def embed(texts: Sequence[str], block: bool = True) -> Vectors:
     return default.embedder().embed(texts, block=block)
 
 
-def query_vector(query: str) -> Vectors | None:
+def query_vector(query: str) -> Floats | None:
     """The vector of a query, float32 (dims,), read-only; None when it has no words or the model is busy or not here."""
     if not isinstance(query, str):
         raise InputError(f"the query is of type {type(query).__name__}; give a str")
@@ -113,7 +113,7 @@ def index_async(
         return _indexing[path]
 
 
-def cached(history: str | os.PathLike[str]) -> dict[str, Vectors]:
+def cached(history: str | os.PathLike[str]) -> dict[str, Floats]:
     """What is embedded beside a history: the sha256 of each text → its vector, float32 (dims,), read-only.
 
     Of the current model alone; empty without one. Raises StoreError when the file cannot be read.
@@ -142,6 +142,6 @@ def publish(
     return to_database(history, agent, include_private=include_private, **options).json()
 
 
-def _read_only(vector: Vectors) -> Vectors:
+def _read_only(vector: Floats) -> Floats:
     vector.flags.writeable = False
     return vector

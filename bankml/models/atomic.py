@@ -36,7 +36,13 @@ def publish(temporary: Path, path: Path) -> None:
     """Gives a finished file of the same file system its name; after a power cut it is there whole or not at all."""
     _sync(temporary)
     os.replace(temporary, path)
-    _sync(path.parent)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Forces the names in a folder to the disk; one that may be written and not listed cannot be."""
+    with contextlib.suppress(PermissionError):
+        _sync(folder)
 
 
 @contextmanager

@@ -32,6 +32,8 @@ def connect(dsn: str | None = None, settings: Settings | None = None, read_only:
         connected = True
         with connection:
             connection.read_only = read_only or None  # None: what the server or the DSN says
+            # Each statement sees what is committed when it begins: of those behind a lock, what stood before them too.
+            connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
             yield connection
     except psycopg.Error as error:
         raise refusal(error, where, connected) from None

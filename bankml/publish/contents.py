@@ -8,12 +8,20 @@ from bankml.settings import Settings
 
 AGENTS = """
 SELECT slug, name, private_included, published_at, manifest ->> 'model', manifest ->> 'digest',
-    coalesce(exchanges, 0), coalesce(embedded, 0)
+    coalesce(lines, 0), coalesce(exchanges, 0), coalesce(embedded, 0)
 FROM bankml_agents LEFT JOIN (
-    SELECT agent, count(*) AS exchanges, {} AS embedded FROM bankml_exchanges GROUP BY agent
+    SELECT agent, count(*) AS lines, count(*) FILTER (WHERE {said}) AS exchanges, {embedded} AS embedded
+    FROM bankml_exchanges GROUP BY agent
 ) AS counted ON agent = slug ORDER BY slug
 """
-FIELDS = ("slug", "name", "private_included", "published_at", "model", "digest", "exchanges", "embedded")
+# As bankml.history.exchange.of: two texts, one of which may be missing or empty.
+SAID = """
+(rec -> 'user' IS NULL OR jsonb_typeof(rec -> 'user') IN ('string', 'null'))
+AND (rec -> 'assistant' IS NULL OR jsonb_typeof(rec -> 'assistant') IN ('string', 'null'))
+AND concat(rec ->> 'user', rec ->> 'assistant') <> ''
+"""
+COUNTS = ("lines", "exchanges", "embedded")
+FIELDS = ("slug", "name", "private_included", "published_at", "model", "digest", *COUNTS)
 
 
 def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[str, Any]:
@@ -31,8 +39,7 @@ def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[s
             "tables": schema.tables,
             "dims": schema.dims,
             "index": schema.index,
-            "exchanges": sum(agent["exchanges"] for agent in agents),
-            "embedded": sum(agent["embedded"] for agent in agents),
+            **{name: sum(agent[name] for agent in agents) for name in COUNTS},
             "agents": agents,
         }
 
@@ -40,5 +47,5 @@ def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[s
 def _agents(connection: Connection, schema: Schema) -> list[dict[str, Any]]:
     if not schema.tables:
         return []
-    rows = connection.execute(AGENTS.format("count(embedding)" if schema.embedding else "0"))
+    rows = connection.execute(AGENTS.format(said=SAID, embedded="count(embedding)" if schema.embedding else "0"))
     return [dict(zip(FIELDS, row, strict=True)) for row in rows]

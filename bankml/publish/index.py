@@ -11,7 +11,12 @@ from bankml.publish.lock import locked
 from bankml.publish.schema import INDEX, Schema, look
 
 HNSW_DIMS = 2000  # pgvector's limit for the type vector
-DROP = sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(INDEX))
+# By its table: another schema of the search_path may have an index of that name.
+SCHEMA = """
+SELECT nspname FROM pg_index
+JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE indrelid = to_regclass('bankml_exchanges') AND relname = %s
+"""
 CREATE = "CREATE INDEX {} ON bankml_exchanges USING {} (embedding vector_cosine_ops)"
 
 
@@ -30,8 +35,9 @@ def renewed(schema: Schema, vectors: int, others: int) -> bool:
 
 
 def drop(connection: Connection) -> None:
-    """Nobody can search the table from here until the transaction ends."""
-    connection.execute(DROP)
+    """Where there is one. Nobody can search the table from here until the transaction ends."""
+    for (schema,) in connection.execute(SCHEMA, (INDEX,)).fetchall():
+        connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, INDEX)))
 
 
 def build(connection: Connection) -> tuple[str, bool]:
@@ -44,7 +50,7 @@ def build(connection: Connection) -> tuple[str, bool]:
         wanted = kind(schema)
         if wanted is None or schema.index == wanted:
             return wanted or _why_none(schema), False
-        connection.execute(DROP)  # one of another kind, or that was left invalid
+        drop(connection)  # one of another kind, or that was left invalid
         connection.execute(sql.SQL(CREATE).format(sql.Identifier(INDEX), sql.SQL(wanted)))
     return wanted, True
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from bankml.errors import InputError
+from bankml.history import exchange
+from bankml.history.exchange import Exchange
 from bankml.models import regular_file
 from bankml.utf8 import whole
 
@@ -25,7 +27,7 @@ def _no_constant(name: str) -> None:
 
 LONGEST = 64 * 2**20  # bytes of a line: one without an end would fill the memory, and jsonb ends at 256 MiB
 MARK = "\ufeff".encode()  # of byte order; the first line of what a Windows editor wrote
-DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)  # numbers of any size
+DECODER = json.JSONDecoder(parse_int=float, parse_constant=_no_constant)  # numbers of any size, and no texts
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # an escaped backslash before u0000 is text
 
 
@@ -43,6 +45,14 @@ class Line:
     def json(self) -> str:
         """What `record` was read from."""
         return self.text.removeprefix("\ufeff") if self.number == 1 else self.text
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """What `bankml history` finds in it; None for a record of another kind, or of what is no text."""
+        try:
+            return exchange.of(self.record, self.seq)
+        except ValueError:
+            return None
 
 
 class Lines:

@@ -3,6 +3,8 @@
 Of an agent without its private lines it holds nothing that depends on them: no count, no digest.
 """
 
+from dataclasses import asdict
+
 from bankml.publish.count import Count
 from bankml.publish.lines import Lines
 from bankml.publish.vectors import Vectors
@@ -12,15 +14,14 @@ def public() -> dict[str, object]:
     """Without lines."""
     from bankml import __version__
 
-    return {"bankml": __version__, "exchanges": 0, "embedded": 0}
+    return {"bankml": __version__, "lines": 0, "exchanges": 0, "embedded": 0}
 
 
 def whole(lines: Lines, count: Count, vectors: Vectors | None) -> dict[str, object]:
     """With all lines; `lines` has been read."""
     found = {
         **public(),
-        "exchanges": count.exchanges,
-        "embedded": count.embedded,
+        **asdict(count),
         "history_sha256": lines.sha256,
         "history_bytes": lines.size,
     }

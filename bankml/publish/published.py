@@ -12,8 +12,9 @@ class Published:
     database: str
     private_included: bool
     dry_run: bool = False
-    exchanges: int = 0  # lines that are in the database now
-    embedded: int = 0  # those with a vector
+    lines: int = 0  # that are in the database now
+    exchanges: int = 0  # in them
+    embedded: int = 0  # of these have a vector
     model: str | None = None
     digest: str | None = None
     dims: int | None = None

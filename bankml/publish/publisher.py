@@ -71,7 +71,7 @@ def publish(wanted: Wanted, dsn: str | None, settings: Settings | None, progress
             wanted.fit(found)
             done = _replace(connection, wanted, found, lines, expected)
         result = wanted.published(place(connection))
-        result.exchanges, result.embedded = done.exchanges, done.embedded
+        result.lines, result.exchanges, result.embedded = done.lines, done.exchanges, done.embedded
         result.seconds = time.monotonic() - started
         _see_to_index(connection, result)
     return result
@@ -121,7 +121,7 @@ def foresee(wanted: Wanted, dsn: str | None, settings: Settings | None) -> Publi
         wanted.fit(found)
         result = wanted.published(place(connection))
         there = writer.there(connection, found, wanted.agent.slug)
-    result.dry_run, result.exchanges = True, expected.exchanges
+    result.dry_run, result.lines, result.exchanges = True, expected.lines, expected.exchanges
     result.embedded = expected.embedded if wanted.vectors is not None else 0
     result.would = _would(wanted, found, there, expected)
     return result
@@ -135,5 +135,5 @@ def _would(wanted: Wanted, found: Schema, there: int, expected: Count) -> list[s
         steps.append(f"embed {expected.exchanges - expected.embedded} exchanges first, if that can be done here")
     if there:
         steps.append(f"remove {there} lines of {wanted.agent.slug}")
-    steps.append(f"write {expected.exchanges} lines of {wanted.agent.slug}" if wanted.private else "write no line")
+    steps.append(f"write {expected.lines} lines of {wanted.agent.slug}" if wanted.private else "write no line")
     return steps

@@ -55,9 +55,13 @@ SELECT current_setting('server_version'), current_setting('server_encoding'),
 # An extension may lie in a schema of its own: its type and operators are then found behind all others.
 EXTEND_PATH = """
 SELECT set_config('search_path',
-    concat_ws(', ', nullif(current_setting('search_path'), ''), quote_ident(nspname)), true)
+    concat_ws(', ', current_setting('search_path'), quote_ident(nspname)), true)
 FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
 """
+NO_SCHEMA = (
+    "the search_path of this role leads to no schema that is there and that it may use: name one, such as "
+    "PGOPTIONS='-c search_path=public'"
+)
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,12 @@ class Schema:
 
 
 def look(connection: Connection) -> Schema:
-    """In a transaction, until the end of which names are looked for in pgvector's schema too. Changes nothing."""
+    """In a transaction, until the end of which names are looked for in pgvector's schema too. Changes nothing.
+
+    Raises StoreError where the search_path leads to no schema: pgvector's would get the tables.
+    """
+    if connection.execute("SELECT current_schema()").fetchone() == (None,):
+        raise StoreError(NO_SCHEMA)
     connection.execute(EXTEND_PATH)
     row = connection.execute(LOOK, (INDEX,)).fetchone()
     return Schema(*row)  # type: ignore[misc]

@@ -27,7 +27,7 @@ class Vectors(Protocol):
     def licence(self) -> Licence: ...
 
     def of(self, record: Mapping[str, Any]) -> NDArray[np.float32] | None:
-        """The exchange's (dims,) of unit length; None where it has none yet."""
+        """The (dims,) of unit length of a record that is an exchange; None where it has none yet."""
 
     def complete(self, progress: Progress | None) -> str:
         """Embeds the exchanges that have none; why not all of them could be, else ""."""

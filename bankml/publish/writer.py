@@ -92,13 +92,8 @@ def _number(connection: Connection, query: LiteralString, slug: str) -> int:
 def _rows(slug: str, lines: Lines, vectors: Vectors | None, count: Count) -> Iterator[tuple[object, ...]]:
     for line in lines:
         row = (slug, line.seq, line.sha256, line.text, Jsonb(line.json, dumps=str))
-        if vectors is None:
-            yield row
-        else:
-            vector = vectors.of(line.record)
-            count.embedded += vector is not None
-            yield (*row, vector)
-        count.exchanges += 1
+        vector = count.add(line, vectors)
+        yield row if vectors is None else (*row, vector)
 
 
 def _line(error: psycopg.Error, lines: Lines) -> Line | None:

@@ -22,10 +22,11 @@ T = TypeVar("T")
 
 
 class SearchRequest(msgspec.Struct):
-    """The body of /history/search: what is looked for, and how many exchanges are wanted."""
+    """The body of /history/search: what is looked for, how many exchanges are wanted, and what is shown already."""
 
     query: str = ""
     k: int = 8
+    shown: str = ""
 
 
 class ExchangeRequest(msgspec.Struct):
@@ -38,7 +39,7 @@ class ExchangeRequest(msgspec.Struct):
 async def search(request: Request) -> Response:
     """Exchanges by words and by meaning; the latest ones for an empty query."""
     body = await read(request, SearchRequest)
-    return Answer(await _beside(request, lambda ragebar: ragebar.search(body.query, body.k)))
+    return Answer(await _beside(request, lambda ragebar: ragebar.search(body.query, body.k, body.shown)))
 
 
 async def exchange(request: Request) -> Response:

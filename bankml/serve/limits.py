@@ -25,3 +25,5 @@ class Limits:
 
 
 COUNTED_TOKENS = 64  # what a text counts at least: its vector of 1,024 dimensions takes as much memory as 1,024 ids
+MOST_RESULTS = 100  # exchanges of one search of a history
+MOST_QUERY = 4000  # characters of what is looked for in one, as of what is embedded

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bankml.serve import catalogue, history, ollama, openai, own
-from bankml.serve.limits import Limits
+from bankml.serve.limits import MOST_QUERY, MOST_RESULTS, Limits
 
 Schema = dict[str, Any]
 
@@ -119,7 +119,7 @@ EMBEDDING = answer(
     }
 )
 
-QUERY: Schema = {**STRING, "description": "What is looked for; empty: nothing."}
+QUERY: Schema = {**STRING, "maxLength": MOST_QUERY, "description": "What is looked for; empty: nothing."}
 RANK: Schema = {"type": ["integer", "null"], "minimum": 1, "description": "Null where that arm does not have it."}
 MARKS = listed(
     listed(COUNT, minItems=2, maxItems=2), description="From and to of each match, in UTF-16 code units, as JavaScript."
@@ -234,9 +234,13 @@ SCHEMAS: dict[str, Schema] = {
         history.SearchRequest,
         [],
         query={**QUERY, "description": "What is looked for; empty: the latest exchanges."},
-        k={"type": "integer", "minimum": 1, "maximum": 1000, "description": "How many exchanges at most."},
+        k={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "description": "How many exchanges at most."},
+        shown={**STRING, "description": "The version of the answer that is here already."},
     ),
-    "HistoryFound": answer({"results": listed(HIT), "status": STRING, "pending": PENDING, "file": STRING}),
+    "HistoryFound": answer(
+        {"version": {**STRING, "description": "Alone with `pending` where it is `shown`."}, "pending": PENDING},
+        {"results": listed(HIT), "status": STRING, "file": STRING},
+    ),
     "HistoryExchangeRequest": request(history.ExchangeRequest, ["id"], id={"type": "integer"}, query=QUERY),
     "HistoryExchange": answer(EXCHANGE),
     "HistoryStatus": answer(

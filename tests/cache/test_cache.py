@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bankml.cache import Cache, compaction, key
+from bankml.cache.line import LONGEST
 from bankml.errors import InputError, StoreError
 from tests.cache import original
 
@@ -145,7 +146,7 @@ def test_verify_and_compact(cache):
     assert found.good == {(OURS, 8): 4, (OTHERS, 8): 2}
     assert found.repeated == 1
     assert found.bad == {"no JSON": 1, "fields": 1}
-    done = cache.compact(OURS, 8, keep={*keys(2)})
+    done = cache.compact(OURS, 8, keep=lambda: {*keys(2)})
     assert (done.kept, done.others, done.repeated, done.unwanted, done.bad) == (2, 2, 1, 1, 2)
     assert done.after == cache.path.stat().st_size < done.before
     assert stat.S_IMODE(cache.path.stat().st_mode) == 0o600
@@ -172,6 +173,29 @@ def test_compacting_while_one_writes_who_knows_of_no_lock(cache, monkeypatch, be
     assert cache.compact(OURS, 8).kept == 3
     assert set(original.read(cache.path, OURS, 8)) == {*keys(4)}
     assert cache.verify().bad == {}
+
+
+def test_a_line_that_is_too_long_to_be_held_is_bad(cache):
+    cache.append("m", OURS, keys(1), unit(1))
+    with cache.path.open("ab") as file:
+        file.write(b" " * (LONGEST + 1) + b"\n")
+    cache.append("m", OURS, keys(1, 1), unit(1))
+    vectors = cache.vectors(OURS, 8)
+    assert (len(vectors), vectors.skipped) == (2, 1)
+    assert cache.verify().bad == {"too long": 1}
+    assert cache.compact(OURS, 8).bad == 1
+
+
+def test_a_vector_that_is_added_while_it_is_asked_what_to_keep_stays(cache):
+    """By one who knows of no lock, and whose text was not there yet when the texts were read."""
+    cache.append("m", OURS, keys(2), unit(2))
+
+    def keep():
+        original.write(cache.path, original.line(keys(1, 3)[0], "m", OURS, unit(1)[0].tolist()))
+        return {keys(1)[0]}
+
+    cache.compact(OURS, 8, keep)
+    assert set(original.read(cache.path, OURS, 8)) == {keys(1)[0], keys(1, 3)[0]}
 
 
 def test_a_last_line_without_its_newline_is_kept_with_one(cache):

@@ -6,14 +6,16 @@ import stat
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bankml.cache import Cache, key, sidecar, table, vectors
-from bankml.cache.file import writing
 from bankml.errors import StoreError
+from bankml.nearest import nearest
+from bankml.private_file import writing
 from tests.cache.samples import DIMS, QUICK, append, assert_true, content, damaged, side, vector
 from tests.cache.writers import DIGEST
 
@@ -36,7 +38,7 @@ def test_what_was_appended_is_added_to_the_file_and_nothing_else_read(cache, mon
     found = cache.vectors(DIGEST, DIMS)
     made, read = side(cache).stat().st_ino, []
     lines = table.lines
-    monkeypatch.setattr(table, "lines", lambda *where: read.append(where[1:]) or lines(*where))
+    monkeypatch.setattr(table, "lines", lambda *where: read.append(where[2:]) or lines(*where))
     begin = cache.path.stat().st_size
     append(cache, "new", "5", seed=1)
     assert found.follow()
@@ -83,7 +85,7 @@ def test_a_small_file_needs_none(cache, monkeypatch):
     assert found.follow()
     assert found.mapped
     assert_true(cache, found)
-    cache.compact(DIGEST, DIMS, {key("a")})
+    cache.compact(DIGEST, DIMS, lambda: {key("a")})
     assert found.follow()
     assert not found.mapped
     assert_true(cache, found)
@@ -92,7 +94,7 @@ def test_a_small_file_needs_none(cache, monkeypatch):
 def test_a_matrix_goes_with_its_vectors(cache):
     append(cache, "a", "b")
     found = cache.vectors(DIGEST, DIMS)
-    cache.compact(DIGEST, DIMS, {key("a")})
+    cache.compact(DIGEST, DIMS, lambda: {key("a")})
     assert not side(cache).exists()
     found.follow()
     cache.path.unlink()
@@ -108,6 +110,49 @@ def test_one_that_others_could_write_is_made_anew(cache):
     found = cache.vectors(DIGEST, DIMS)
     assert found.mapped
     assert stat.S_IMODE(side(cache).stat().st_mode) == 0o600
+
+
+def emptied(path):
+    os.truncate(path, 0)
+
+
+def halved(path):
+    """Keys and half of the rows are left."""
+    os.truncate(path, 4096 + 64 * 4096 + 4 * DIMS * 1500)
+
+
+def shortened(path):
+    """By one row."""
+    os.truncate(path, path.stat().st_size - 4 * DIMS)
+
+
+@pytest.mark.parametrize("harm", [emptied, halved, shortened, Path.unlink])
+def test_one_that_was_harmed_while_it_was_mapped_is_made_anew(cache, harm):
+    """A truncated one gives a StoreError once; then the pages that are gone read as zeros."""
+    names = list(map(str, range(3000)))
+    append(cache, *names[:-1])
+    found = cache.vectors(DIGEST, DIMS)
+    append(cache, names[-1])
+    found.follow()
+    other = cache.vectors(DIGEST, DIMS)
+    harm(side(cache))
+    for _ in range(2):
+        with suppress(StoreError):
+            nearest(found.matrix, vector("2999"), 1)
+    assert found.follow()
+    assert found.mapped
+    rows, cosines = nearest(found.matrix, vector("2999"), 1)
+    assert rows.tolist() == [found.row(key("2999"))]
+    assert cosines[0] > 0.99
+    assert_true(cache, found)
+    assert other.follow()
+    assert_true(cache, other)
+    assert not found.follow()
+    append(cache, "new")
+    assert found.follow()
+    assert other.follow()
+    assert not found.follow()
+    assert not other.follow()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -133,3 +133,41 @@ def test_a_cache_that_cannot_be_written_leaves_words(here, sample, minilm, tmp_p
     assert "heater" in done.out.lines[0]["results"][0]["assistant"]
     assert "is a folder" in done.out.lines[0]["status"]
     assert b"not all is embedded" in done.err
+
+
+def test_a_model_that_is_named_and_not_there_is_an_error(here, sample):
+    for subcommand in ("search", "status", "index", "compact"):
+        done = here("history", subcommand, str(sample), "--model", "no-such-model", "--json")
+        assert done.status == 1
+        assert "no-such-model" in done.out.lines[0]["error"]
+
+
+def test_a_file_that_is_missing_is_told_before_a_model_is_pulled_for_it(here, nothing, tmp_path):
+    done = here("history", "index", str(tmp_path / "missing.history"))
+    assert done.status == 1
+    assert b"does not exist" in done.err
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("path", [".", "/", ""])
+def test_a_path_without_a_name_is_a_folder(here, minilm, path):
+    for subcommand in ("search", "index", "status", "compact"):
+        done = here("history", subcommand, path, "--model", str(minilm), "--json")
+        assert done.status == 1
+        assert "is a folder" in done.out.lines[0]["error"]
+
+
+def test_joiners_stay_and_marks_that_turn_text_do_not(here, tmp_path):
+    path = tmp_path / "joined.history"
+    path.write_text(json.dumps({"user": "\u062e\u0627\u0646\u0647\u200c\u06cc", "assistant": "\u202e heater"}) + "\n")
+    out = here("history", "search", str(path), "heater", "--words").out.decode()
+    assert "\u200c" in out
+    assert "\u202e" not in out
+
+
+def test_a_search_embeds_no_longer_than_it_was_told_to(here, minilm, tmp_path):
+    path = tmp_path / "many.history"
+    path.write_text("".join(json.dumps({"user": f"n {n}", "assistant": "word " * 300}) + "\n" for n in range(3000)))
+    done = here("history", "search", str(path), "word", "--model", str(minilm), "--wait", "0.001", "-n", "1", "--json")
+    assert done.out.lines[0]["results"]
+    assert b"bankml history index" in done.err

@@ -65,6 +65,14 @@ def test_without_private_lines(here, dsn, history):
     assert rows(dsn, "SELECT count(*) FROM bankml_exchanges") == [(0,)]
 
 
+def test_lines_that_are_no_exchanges_are_shown(here, dsn, history):
+    with history.open("a") as file:
+        file.write('{"note": "x"}\n')
+    arguments = ("--history", str(history), "--agent", "ada", "--include-private", "--dsn", dsn, "--model", "bge-m3")
+    assert b"\nexchanges: 3 in 4 lines\nembedded: 0 of 3 exchanges" in here("publish", *arguments).out
+    assert "0 of 3 exchanges in 4 lines\n" in here("publish", "status", "--dsn", dsn).out.decode()
+
+
 def test_without_a_model_the_lines_alone(here, dsn, history):
     arguments = ("--history", str(history), "--agent", "ada", "--include-private", "--dsn", dsn, "--model", "bge-m3")
     found = here("publish", *arguments, "--json").out.lines[0]

@@ -1,8 +1,10 @@
 """`bankml serve` and its options."""
 
+import json
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 
 import httpx
@@ -24,6 +26,26 @@ def test_keep_alive_goes_before_the_environment(stocked_home, given, environment
         assert left == []
     else:
         assert left[0] > 9e9 if seconds is None else seconds - 30 < left[0] <= seconds
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        (["--allow-licence", "unknown"], "(meaning, 1 of 1 embedded)"),
+        ([], "not all is embedded: unsaid has no licence that is known"),
+    ],
+    ids=["allowed", "refused"],
+)
+def test_a_history_is_embedded_with_a_licence_that_is_not_open_only_if_it_is_named(unsaid, tmp_path, given, status):
+    history, found = tmp_path / "a.history", ""
+    history.write_text(json.dumps({"user": "why is the sky blue?", "assistant": "it scatters light"}) + "\n")
+    arguments = ["--model", str(unsaid), "--history", str(history), *given]
+    with running(tmp_path, *arguments, BANKML_API_KEY="open-sesame") as server:
+        end, headers = time.monotonic() + 60, {"X-API-Key": "open-sesame"}
+        while status not in found and time.monotonic() < end:
+            found = httpx.post(f"{server.url}/history/search", json={"query": "sky"}, headers=headers).json()["status"]
+            time.sleep(0.05)
+    assert status in found
 
 
 @pytest.mark.parametrize("given", ["5x", "", "for ever", "1e3", "nan"])

@@ -106,23 +106,24 @@ def test_a_number_that_is_none(ollama: Scripted) -> None:
 
 
 def test_a_vector_without_a_direction_is_named(ollama: Scripted) -> None:
-    ollama.answers["/api/embed"] = {"embeddings": [[1.0] * 64, [0.0] * 64]}
+    ollama.answers["/api/embed"] = {"embeddings": [[1.0] * 64, [0.0] * 64, [1.0] * 64, [0.0] * 64]}
     with pytest.raises(NotFiniteError) as error:
-        cloud().embed(["sky", "sea"])
-    assert error.value.index == 1
+        cloud().embed(["sky", "sea", "sun", "moon"])
+    assert (error.value.index, error.value.indexes) == (1, (1, 3))
 
 
 def test_the_text_of_several_that_has_no_vector_is_found(ollama: Scripted) -> None:
     def answer(handler: BaseHTTPRequestHandler) -> None:
         texts = ollama.seen[-1][1]["input"]
-        if "sea" in texts:
+        if any("sea" in text for text in texts):
             return send(handler, 400, b'{"error":"embedding contains NaN or Inf values"}')
         send(handler, 200, ('{"embeddings":[' + ",".join([str([1.0] * 64)] * len(texts)) + "]}").encode())
 
     ollama.answers["/api/embed"] = answer
     with pytest.raises(NotFiniteError) as error:
-        cloud().embed(["sky", "sea", "sun"])
-    assert error.value.index == 1
+        cloud().embed(["sky", "sea", "sun", "deep sea"])
+    assert (error.value.index, error.value.indexes) == (1, (1, 3))
+    assert len(ollama.asked("/api/embed")) == 5  # together, then each alone
     assert cloud().embed(["sky", "sun"]).shape == (2, 64)
 
 
@@ -378,6 +379,35 @@ def test_a_store_that_cannot_be_read_is_told_by_ollama(
     assert ours.status()["bytes"] == 1000
     assert ollama.asked("/api/show")[-1] == {"model": "cloud:latest"}
     assert ours.embed(["sky"]).shape == (1, 64)
+
+
+def test_weights_that_are_pulled_anew_are_noticed_where_no_store_can_be_read(
+    ollama: Scripted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OLLAMA_MODELS", str(tmp_path / "none"))
+    monkeypatch.setenv("BANKML_EMBED_PROVIDER", "ollama")
+
+    def pull(digest: str, listing: str = "/api/tags") -> None:
+        ollama.answers[listing] = {"models": [{"name": "cloud:latest", "size": 1000, "digest": digest}]}
+
+    def show(handler: BaseHTTPRequestHandler) -> None:
+        send(handler, 200, b'{"modelfile": "FROM /blobs/sha256-%s"}' % (b"a" * 64))
+        pull("f" * 64)  # while it is told of
+
+    pull("e" * 64)
+    ollama.answers["/api/show"] = {"modelfile": f"FROM /blobs/sha256-{'a' * 64}"}
+    ours = choose(name="cloud")
+    assert ours.embed(["sky"]).shape == (1, 64)
+    for listing in ("/api/tags", "/api/ps"):
+        pull("f" * 64, listing)
+        with pytest.raises(UnavailableError, match="has another cloud:latest"):
+            ours.embed(["sky"])
+        assert len(ollama.asked("/api/embed")) == 1
+        ollama.answers.pop(listing)
+    pull("e" * 64)
+    ollama.answers["/api/show"] = show
+    with pytest.raises(UnavailableError, match="has another cloud:latest"):
+        choose(name="cloud").embed(["sky"])
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,24 @@ def test_a_text_without_a_vector_does_not_stop_the_others(sample, embedder, monk
     assert len(cache_path(sample).read_text().splitlines()) == 23
 
 
+def test_texts_without_a_vector_are_left_out_at_once(write, embedder, monkeypatch):
+    """An Ollama that is asked for 64 texts of which 5 have none: each was asked for alone five times over."""
+    whole, asked = type(embedder).__base__.embed, []
+
+    def embed(self, texts, **options):
+        asked.append(len(texts))
+        if bad := [number for number, text in enumerate(texts) if "bad" in text]:
+            raise NotFiniteError("text has no vector", indexes=bad)
+        return whole(self, texts, **options)
+
+    monkeypatch.setattr(type(embedder).__base__, "embed", embed)
+    path, parts = write(*((f"{number} {'bad' * (number % 2)}", "a") for number in range(40))), []
+    with pytest.raises(NotFiniteError, match="20 of 40 exchanges have no vector"):
+        index(path, embedder, progress=lambda done, total: parts.append(done))
+    assert parts[-1] == 40
+    assert len(asked) <= 2 * len(parts)
+
+
 def test_no_text_is_embedded_under_the_key_of_another(write, embedder):
     path = write(("one", "aaaa"), ("two", "bbbb"), ("six", "cccc"), ("ten", "dddd"))
 

@@ -132,9 +132,10 @@ def test_words_of_every_script_are_found(sample):
 
 
 def test_without_a_query_the_latest_come_first(sample, searcher):
-    found = searcher(sample).search("  ", k=3)
-    assert [hit.id for hit in found.results] == [23, 22, 21]
-    assert found.status.startswith("the latest 3 of 24 exchanges · BM25 (built in) + all-minilm-l6-v2-f16 (meaning, ")
+    one = searcher(sample)
+    assert [hit.id for hit in one.search("  ", k=3).results] == [23, 22, 21]
+    one.indexing.wait(30)
+    assert one.search("", k=3).status == "the latest 3 of 24 exchanges · 24 of 24 embedded with all-minilm-l6-v2-f16"
 
 
 def test_an_edited_exchange_is_found_by_its_new_words_and_embedded_anew(write, searcher, embedder):
@@ -257,7 +258,7 @@ def test_a_history_that_was_edited_before_the_model_came_is_searched(write, embe
     write(("three", "about volcanoes"))
     there.append(True)
     searcher._model._looked = float("-inf")  # five seconds later
-    assert "of 1 exchanges · BM25 (built in) + " in searcher.search("lava").status
+    assert "0 of 1 exchanges · BM25 (built in) alone: nothing is embedded with " in searcher.search("lava").status
     searcher.close()
 
 
@@ -303,3 +304,86 @@ def test_a_fault_of_the_embedder_is_said_and_not_tried_on_each_keystroke(sample,
     assert "RuntimeError: out of order" in one.search("backup", wait=5).status
     assert found.results
     assert len([texts for texts in tried if texts != ["backup"]]) == 1
+
+
+def test_words_rank_where_the_vectors_break_while_they_are_read(sample, searcher, embedder, monkeypatch):
+    def broken(*arguments, **options):
+        raise StoreError("the matrix was truncated while it was read")
+
+    index(sample, embedder)
+    monkeypatch.setattr("bankml.history.meaning.nearest", broken)
+    found = searcher(sample).search("greenhouse heater")
+    assert "heater" in found.results[0].assistant
+    assert "alone: the matrix was truncated" in found.status
+
+
+def test_an_answer_that_is_shown_already_is_not_made_again(write, searcher, monkeypatch):
+    path = write(("one", "about cats"), ("two", "about ships"))
+    one = Searcher(path, _none)
+    first = one.search("cats")
+    assert first.version != ""
+    with monkeypatch.context() as patch:
+        patch.setattr(one, "_ranked", None)  # nothing is ranked
+        again = one.search("cats", shown=first.version)
+    assert (again.results, again.status, again.version) == ([], "", first.version)
+    others = [
+        one.search("cats", 7, shown=first.version),
+        one.search("ships", shown=first.version),
+        one.search("", shown=first.version),
+        Searcher(path, _none).search("cats", shown=first.version),
+    ]
+    with path.open("a") as file:
+        file.write("torn\n")
+    others.append(one.search("cats", shown=first.version))
+    assert all(found.results and found.status for found in others)
+    assert len({found.version for found in [first, *others]}) == 6
+
+
+def test_an_answer_is_made_again_when_the_meaning_has_come(sample, searcher, embedder):
+    one = searcher(sample)
+    embedder.gate.clear()
+    words = one.search("backup", wait=0)
+    assert words.pending
+    embedder.gate.set()
+    _until(lambda: "24 of 24 embedded" in one.search("backup", shown=words.version).status)
+    one.indexing.wait(60)
+    both = one.search("backup")
+    assert one.search("backup", shown=both.version).results == []
+    Path(f"{sample}.emb").unlink()
+    assert one.search("backup", shown=both.version).results
+
+
+def test_an_answer_that_failed_half_is_made_again(sample, searcher, embedder, monkeypatch):
+    def broken(*arguments, **options):
+        raise StoreError("the matrix was truncated while it was read")
+
+    index(sample, embedder)
+    one = searcher(sample)
+    with monkeypatch.context() as patch:
+        patch.setattr("bankml.history.meaning.nearest", broken)
+        half = one.search("greenhouse heater")
+    assert (bool(half.results), half.version) == (True, "")
+    assert "fused" in one.search("greenhouse heater", shown=half.version).status
+
+
+def test_what_is_no_history_at_all_is_asked_about(tmp_path):
+    path = tmp_path / "latin1.history"
+    path.write_bytes('{"user": "é"}\n'.encode("latin-1") * 3)
+    assert "is it a .history, of JSON lines in UTF-8?" in Searcher(path, _none).search("x").status
+
+
+def test_bad_lines_of_the_cache_are_told(sample, searcher, embedder):
+    index(sample, embedder)
+    with Path(f"{sample}.emb").open("a") as file:
+        file.write("garbage\n")
+    assert "1 bad lines in sample.history.emb" in searcher(sample).search("backup").status
+
+
+@pytest.mark.parametrize(("query", "k", "said"), [("x", 2.5, "k is 2.5"), (None, 8, "NoneType"), (b"x", 8, "bytes")])
+def test_arguments_that_are_none(sample, query, k, said):
+    with pytest.raises(InputError, match=said):
+        Searcher(sample, _none).search(query, k)
+
+
+def test_a_wait_without_end_ends(sample, searcher):
+    assert searcher(sample).search("backup", wait=float("inf")).results

@@ -10,6 +10,7 @@ from bankml.embedders import choose
 from bankml.errors import LicenceError
 from bankml.publish import publish
 from bankml.publish.embedded import embedded
+from bankml.publish.lines import Lines
 from bankml.settings import Settings
 from tests.postgres import rows
 
@@ -38,6 +39,13 @@ def test_what_is_no_exchange_has_no_vector(history, stocked_home, encoder):
     assert np.allclose(np.array([vectors[0], vectors[2]]), wanted, atol=1e-6)
 
 
+def test_a_number_gets_no_vector_of_its_digits(history, stocked_home):
+    history.write_text('{"user": "5", "assistant": "a"}\n{"user": 5, "assistant": "a"}\n')
+    found = embedded(history, "all-minilm", (), None)
+    assert found.complete(None) == ""
+    assert [found.of(line.record) is not None for line in Lines(history)] == [True, False]
+
+
 def test_a_model_with_a_prefix(history, stocked_home):
     found = embedded(history, "e5-small", (), None)
     assert found.complete(None) == ""
@@ -54,14 +62,14 @@ def test_a_database_that_takes_no_such_vectors_is_told_before_anything_is_embedd
 
 def test_without_pgvector_nothing_is_embedded(postgres, history, stocked_home):
     result = publish(history, "ada", include_private=True, dsn=postgres.database(), model="all-minilm")
-    assert result.embedding.startswith("0 of 4 exchanges embedded: the database has no pgvector")
+    assert result.embedding.startswith("0 of 2 exchanges embedded: the database has no pgvector")
     assert not (history.parent / "ada.history.emb").exists()
 
 
 def test_too_little_memory_is_told_and_the_lines_are_there(dsn, history, stocked_home, monkeypatch):
     monkeypatch.setenv("BANKML_EMBED_NEED_GB", "900000")
     result = publish(history, "ada", include_private=True, dsn=dsn, model="all-minilm")
-    assert result.embedding.startswith("0 of 4 exchanges embedded with all-minilm-l6-v2 (")
+    assert result.embedding.startswith("0 of 2 exchanges embedded with all-minilm-l6-v2 (")
     assert "memory" in result.embedding
     assert rows(dsn, "SELECT count(*), count(embedding) FROM bankml_exchanges") == [(4, 0)]
 

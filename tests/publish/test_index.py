@@ -72,6 +72,29 @@ def test_the_index_is_dropped_only_where_most_of_the_table_is_written(dsn, histo
     assert rows(dsn, "SELECT to_regclass('bankml_exchanges_emb')::oid") != before
 
 
+def test_an_index_of_the_same_name_in_another_schema_stays(postgres, history, seeded):
+    dsn = postgres.database()
+    for statement in (
+        "CREATE EXTENSION vector",
+        "CREATE SCHEMA ours",
+        "CREATE SCHEMA before",
+        "CREATE TABLE before.theirs (embedding vector(8))",
+        "CREATE INDEX bankml_exchanges_emb ON before.theirs USING hnsw (embedding vector_cosine_ops)",
+    ):
+        rows(dsn, statement)
+    path, broken = (
+        history(("a", "1")),
+        "UPDATE pg_index SET indisvalid = false WHERE indrelid = 'ours.bankml_exchanges'",
+    )
+    publish(path, "ada", include_private=True, dsn=f"{dsn} options='-csearch_path=ours,public'", vectors=seeded())
+    there = f"{dsn} options='-csearch_path=before,ours,public'"
+    for statement in ("SELECT 'kept and renewed'", f"{broken}::regclass"):
+        rows(dsn, statement)
+        assert publish(path, "ada", include_private=True, dsn=there, vectors=seeded()).index == "hnsw"
+    indexes = "SELECT schemaname, tablename FROM pg_indexes WHERE indexname = 'bankml_exchanges_emb' ORDER BY 1"
+    assert rows(dsn, indexes) == [("before", "theirs"), ("ours", "bankml_exchanges")]
+
+
 def test_an_index_that_is_missing_or_broken_is_built_by_the_next_publishing(dsn, history, seeded):
     path = history(("a", "1"))
     publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded())

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankml import InputError
+from bankml.history.file import History
 from bankml.publish import lines
 from bankml.publish.lines import Lines
 
@@ -55,6 +56,31 @@ def test_an_escaped_backslash_before_u0000_is_text(file):
     file.write_bytes(b'{"user": "\\\\u0000 \\\\\\\\u0000"}\n')
     (found,) = Lines(file)
     assert found.record["user"] == "\\u0000 \\\\u0000"
+
+
+SAID = st.text(max_size=3) | st.integers() | st.floats() | st.none()
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.sampled_from(["user", "assistant"]), SAID))
+def test_an_exchange_is_what_the_history_takes_for_one(file, record):
+    file.write_text(json.dumps(record) + "\n")
+    found, error = read(Lines(file))
+    assert error or [line.exchange for line in found] == followed(file)
+
+
+@pytest.mark.parametrize("number", ["5", "-5", "1.5", "1e400", "9" * 10_000])
+def test_a_number_is_no_text(file, number):
+    file.write_text(f'{{"user": {number}, "assistant": "a"}}\n{{"user": "{number}", "assistant": "a"}}\n')
+    assert [line.exchange and line.exchange.user for line in Lines(file)] == [None, number]
+
+
+def followed(file):
+    """The exchange of each line, as `bankml history` sees it."""
+    seen = History(file)
+    exchanges = {}
+    seen.follow(lambda found: exchanges.update({found.id: found}), exchanges.clear)
+    return [exchanges.get(id) for id in range(seen.lines)]
 
 
 def test_a_line_that_does_not_end(file, monkeypatch):

@@ -31,6 +31,6 @@ def test_the_manifest_has_what_it_says(dsn, history, seeded):
     ((manifest,),) = rows(dsn, "SELECT manifest FROM bankml_agents")
     said = next(row for row in PAGE.splitlines() if "`manifest` jsonb" in row).split("|")[3]
     assert re.findall(r"`(\w+)`", said) == [
-        *"bankml exchanges embedded history_sha256 history_bytes model digest dims licence".split()
+        *"bankml lines exchanges embedded history_sha256 history_bytes model digest dims licence".split()
     ]
     assert set(manifest) == set(re.findall(r"`(\w+)`", said))

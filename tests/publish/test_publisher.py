@@ -15,7 +15,7 @@ import pytest
 from bankml import InputError, StoreError
 from bankml.errors import LicenceError
 from bankml.models.licence import UNKNOWN
-from bankml.publish import publish
+from bankml.publish import publish, status
 from tests.postgres import rows
 
 THREE = [("why is the sky blue?", "Rayleigh."), ("and the sea?", "It mirrors."), ("und der Mond?", "Gar nicht. 🌕")]
@@ -61,7 +61,7 @@ def test_a_carriage_return_and_a_byte_order_mark_belong_to_the_line_and_empty_li
 
 def test_hostile_text_is_data(dsn, history, seeded):
     path = history(*((text, text[::-1]) for text in HOSTILE), b'{"user": "\\u0027\\ud83d\\ude00", "n": 1e400, "o": {}}')
-    assert publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded()).exchanges == len(HOSTILE) + 1
+    assert publish(path, "ada", include_private=True, dsn=dsn, vectors=seeded()).lines == len(HOSTILE) + 1
     found = rows(dsn, LINES, "ada")
     assert [row[3]["user"] for row in found[:-1]] == HOSTILE
     assert found[-1][3]["user"] == "'😀"
@@ -85,7 +85,7 @@ def test_without_private_lines_nothing_of_them_is_left(dsn, history, seeded):
     assert "private" in result.embedding
     assert rows(dsn, "SELECT count(*) FROM bankml_exchanges") == [(0,)]
     ((private, manifest),) = rows(dsn, "SELECT private_included, manifest FROM bankml_agents")
-    assert (private, set(manifest)) == (False, {"bankml", "exchanges", "embedded"})
+    assert (private, set(manifest)) == (False, {"bankml", "lines", "exchanges", "embedded"})
     dead = rows(dsn, "SELECT * FROM bankml_agents")[0]
     whole = path.read_bytes()
     assert not any(
@@ -170,7 +170,11 @@ publish({str(path)!r}, "ada", include_private=True, dsn={dsn!r}, vectors=Slow(),
     assert rows(dsn, working) == [(0,)]
 
 
-def test_two_publishers_at_once_come_one_after_the_other(dsn, history, seeded):
+@pytest.mark.parametrize("isolation", [None, "serializable"])
+def test_two_publishers_at_once_come_one_after_the_other(dsn, history, seeded, isolation):
+    """Whatever the server's or the role's default: a snapshot from before the lock would show what was there then."""
+    if isolation:
+        dsn = dsn.replace("options='", f"options='-cdefault_transaction_isolation={isolation} ")
     paths = [history(*(THREE * n), name=f"{n}.history") for n in (40, 50, 60, 70)]
     failures = []
 
@@ -204,6 +208,38 @@ def test_exchanges_without_a_vector_are_null(dsn, history, seeded):
     assert (result.exchanges, result.embedded) == (3, 2)
     assert result.embedding == "2 of 3 exchanges embedded with seeded-8 (abababab…): 1 cannot be embedded"
     assert rows(dsn, "SELECT seq FROM bankml_exchanges WHERE embedding IS NULL") == [(1,)]
+
+
+MIXED = (
+    b'{"user": "a", "assistant": "b"}',
+    b'{"note": "of another kind"}',
+    b'{"user": null, "assistant": "alone"}',
+    b'{"user": 5, "assistant": "no text"}',
+    b'{"user": "a", "assistant": ["no text"]}',
+    b'{"user": "", "assistant": ""}',
+    b'{"user": "x", "user": null}',
+)
+
+
+def test_lines_that_are_no_exchanges_are_counted_apart_and_have_no_vector(dsn, history, seeded):
+    path = history(*MIXED)
+
+    class Complete(seeded):
+        def complete(self, progress):
+            raise AssertionError("nothing is missing")
+
+    options = {"include_private": True, "dsn": dsn, "vectors": Complete()}
+    for dry_run in (True, False, True):
+        found = publish(path, "ada", dry_run=dry_run, **options)
+        assert (found.lines, found.exchanges, found.embedded) == (7, 2, 2)
+        assert found.embedding == "2 of 2 exchanges embedded with seeded-8 (abababab…)"
+        assert "first" not in str(found.would)
+    assert found.would == ["remove 7 lines of ada", "write 7 lines of ada"]
+    assert rows(dsn, "SELECT seq FROM bankml_exchanges WHERE embedding IS NOT NULL ORDER BY seq") == [(0,), (2,)]
+    assert rows(dsn, "SELECT manifest -> 'lines', manifest -> 'exchanges' FROM bankml_agents") == [(7, 2)]
+    whole = status(dsn)
+    for counted in (whole, *whole["agents"]):
+        assert (counted["lines"], counted["exchanges"], counted["embedded"]) == (7, 2, 2)
 
 
 def test_without_a_model_the_lines_alone(dsn, history):

@@ -105,6 +105,19 @@ def test_pgvector_in_a_schema_of_its_own(postgres, history, seeded):
     ]
 
 
+@pytest.mark.parametrize("path", ["", "nonesuch"])
+def test_no_schema_to_make_tables_in(postgres, history, seeded, path):
+    """They would lie in pgvector's, which is looked into behind all others."""
+    dsn = postgres.database()
+    statements(dsn, "CREATE SCHEMA extensions; CREATE EXTENSION vector SCHEMA extensions")
+    there = f"{dsn} options='-csearch_path={path}'"
+    with pytest.raises(StoreError, match=r"no schema .* PGOPTIONS='-c search_path=public'"):
+        publish(history(*THREE), "ada", include_private=True, dsn=there, vectors=seeded())
+    with pytest.raises(StoreError, match="no schema"):
+        status(there)
+    assert rows(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'bankml%%'") == []
+
+
 def test_a_database_in_another_encoding_is_refused(postgres, history, seeded):
     dsn = postgres.database(encoding="LATIN1")
     with pytest.raises(StoreError, match="encoded in LATIN1"):

@@ -73,7 +73,11 @@ def test_typing_and_clearing(page, sky):
     wait(page, lambda: len(hits(page)) == 3)
     assert text(page, "state") == "live"
     server = sky.partition("/ui")[0]
-    assert {address.removeprefix(server).partition("?")[0] for address in asked(page)} == {"/ui", "/history/search"}
+    assert {address.removeprefix(server).partition("?")[0] for address in asked(page)} == {
+        "/ui",
+        "/history/status",
+        "/history/search",
+    }
     assert page.get_log("browser") == []
 
 
@@ -146,6 +150,7 @@ HOSTILE = [
     ("שלום needle שלום", "العربية needle"),
     ("Z" + "\u0301" * 3000, "\u0e01" + "\u0e49" * 3000),
     ("surrogate \ud800 alone", "😀 needle 😀 needle"),
+    ("Arabic \u061cmark", "tags \U000e0041\U000e007f behind 😀"),
     ("long", "needle " + "word " * 200_000 + "<b>end</b>"),
 ]
 
@@ -161,6 +166,8 @@ def test_nothing_of_a_hostile_history_is_obeyed(page, tmp_path):
         for part in (HOSTILE[0][0], HOSTILE[0][1], HOSTILE[1][0], HOSTILE[1][1], "<b>end</b>"):
             assert part in shown
         assert "␛[2J␛[31mred␛[0m ␀␇␡\ufffd" in shown
+        assert "Arabic \ufffdmark" in shown
+        assert "tags \ufffd\ufffd behind 😀" in shown
         assert "a name \ufffdgnp.exe\ufffd turned, \ufffdhidden, \ufffdmarked" in shown
         assert (
             page.find_elements(
@@ -277,6 +284,51 @@ def test_the_link_opens_once(page, tmp_path):
         wait(page, lambda: "open to one browser" in text(page, "lost"))
         assert hits(page) == []
         assert not page.find_element(By.ID, "key").is_displayed()
+
+
+def test_a_link_of_another_page_locks_nobody_out(page, tmp_path):
+    """Any page can lead to /ui#history=x; what is stored stays, and so does what is shown."""
+    with opened(write(tmp_path / "sky.history", SKY)) as link:
+        visit(page, link, 3)
+        proof = page.execute_script("return localStorage.getItem('bankml-proof')")
+        assert proof
+        page.get("about:blank")
+        visit(page, link.partition("?")[0] + "#history=x", 3)
+        assert page.current_url.endswith("/ui#history")
+        page.execute_script("location.hash = 'history=y'")  # without a page anew
+        asked(page)
+        wait(page, lambda: page.current_url.endswith("/ui#history"))
+        wait(page, lambda: any(address.endswith("/history/search") for address in asked(page)))
+        assert text(page, "lost") == ""
+        assert page.execute_script("return localStorage.getItem('bankml-proof')") == proof
+        visit(page, link, 3)
+        assert [entry for entry in page.get_log("browser") if "403" not in entry["message"]] == []
+
+
+def test_what_is_shown_is_not_sent_again(page, sky):
+    """While nothing changes the page asks, and is answered in a few bytes."""
+    visit(page, sky, 3)
+    press(page, "blue")
+    shows(page, SKY[0][0])
+    page.execute_script(
+        "window.sent = []; const asked = fetch; window.fetch = async (...all) => {"
+        " const answer = await asked(...all); window.sent.push(await answer.clone().text()); return answer; };"
+    )
+    wait(page, lambda: len(page.execute_script("return window.sent")) > 1)
+    assert all(len(sent) < 100 for sent in page.execute_script("return window.sent"))
+    assert hits(page) == [SKY[0][0]]
+
+
+def test_a_letter_typed_while_the_tab_is_left_asks_no_more(page, sky):
+    visit(page, sky, 3)
+    page.execute_script(
+        "document.getElementById('query').value = 'sky';"
+        "document.getElementById('query').dispatchEvent(new Event('input'));"
+        "tabs.history.stop();"
+    )
+    asked(page)
+    threading.Event().wait(0.5)
+    assert asked(page) == []
 
 
 def test_a_whole_server_has_both_tabs_and_either_the_link_or_a_key_opens_the_history(page, serving, tiny, tmp_path):

@@ -1,14 +1,14 @@
 {
   const K = 8, TYPING = 60, REST = 1000, SOON = 150, LATEST = 1000, PROOF = "bankml-proof";
   const cards = new Map();  // id → the card of an exchange that is shown
-  let flight = null, typed = null, shown = { query: null, text: "" }, soon = SOON;
+  let flight = null, typed = null, shown = { query: null, version: "" }, soon = SOON, given = null;
 
   /** Every character seen and none obeyed: controls by their pictures, what turns or hides its neighbours as U+FFFD. */
   function visible(text) {
     return text.replace(/\r\n/g, "\n")
       .replace(/[\x00-\x08\x0b-\x1f]/g, (control) => String.fromCharCode(0x2400 + control.charCodeAt()))
       .replace(/\x7f/g, "\u2421")
-      .replace(/[\x80-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd");
+      .replace(/[\x80-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, "\ufffd");
   }
 
   /** The text as nodes, with what lies between each two offsets marked. */
@@ -22,19 +22,31 @@
     return [...nodes, visible(text.slice(at))];
   }
 
-  /** What the link was exchanged for beside the cookie, which goes to every port of this host; this stays with this one. */
-  function proof() {
-    const given = location.hash.match(/^#history=([\w-]+)$/);
+  /** Takes a proof out of the address, where it would stay. */
+  function take() {
+    const found = location.hash.match(/^#history=([\w-]+)$/);
+    if (!found) return;
+    given = found[1];
+    window.history.replaceState(null, "", "#history");
+  }
+
+  /**
+   * What the link was exchanged for beside the cookie, which goes to every port of this host; this stays with this one.
+   * Any page can link to /ui#history=x: what the address gives takes the place of what is stored once it has opened.
+   */
+  async function proof() {
+    take();
     if (given) {
-      localStorage.setItem(PROOF, given[1]);
-      window.history.replaceState(null, "", "#history");
+      const tried = given, answer = await fetch("/history/status", { headers: { "X-Bankml-Proof": tried }, cache: "no-store", signal: AbortSignal.timeout(30000) });
+      if (answer.ok) localStorage.setItem(PROOF, tried);
+      if (given === tried && (answer.ok || [401, 403].includes(answer.status))) given = null;
     }
-    return localStorage.getItem(PROOF) ?? "";
+    return given ?? localStorage.getItem(PROOF) ?? "";
   }
 
   /** The answer to a POST; throws an Error with the server's sentence. */
   async function post(path, body, signal) {
-    const answer = await ask(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", "X-Bankml-Proof": proof() }, patience: 30000, signal });
+    const answer = await ask(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", "X-Bankml-Proof": await proof() }, patience: 30000, signal });
     const text = await answer.text();
     if (answer.ok) return text;
     const refusal = new Error(`the server answered ${answer.status}`);
@@ -93,11 +105,10 @@
     card.said.hidden = open;
   }
 
-  function showFound(query, text) {
-    if (query === shown.query && text === shown.text) return;
+  function showFound(query, found) {
     if (query !== shown.query) cards.clear();
-    shown = { query, text };
-    const found = JSON.parse(text), focused = document.activeElement;
+    shown = { query, version: found.version };
+    const focused = document.activeElement;
     const items = found.results.map((hit) => {
       if (cards.get(hit.id)?.text !== JSON.stringify([hit.user, hit.assistant])) cards.set(hit.id, card(hit));
       cards.get(hit.id).rank.replaceChildren(...ranks(hit));
@@ -116,11 +127,11 @@
     flight?.abort();
     const mine = flight = new AbortController(), query = $("query").value;
     try {
-      const text = await post("/history/search", { query, k: K }, mine.signal);
+      const found = JSON.parse(await post("/history/search", { query, k: K, shown: shown.version }, mine.signal));
       if (mine !== flight) return REST;
-      showFound(query, text);
+      if (found.results) showFound(query, found);
       show("history", "live", "live");
-      soon = JSON.parse(text).pending ? Math.min(1.6 * soon, LATEST) : SOON;
+      soon = found.pending ? Math.min(1.6 * soon, LATEST) : SOON;
       return soon === SOON ? REST : soon;
     } catch (error) {
       if (mine === flight) lost(error);
@@ -182,13 +193,13 @@
   });
   $("query").addEventListener("input", (event) => { if (!event.isComposing) changed(); });
   $("query").addEventListener("compositionend", changed);
-  proof();
+  take();
   const work = repeated(search);
   tabs.history = {
     start() {
       work.start();
       if (!$("tab-history").contains(document.activeElement) && !$("key").open) $("query").focus({ preventScroll: true });
     },
-    stop() { work.stop(); flight?.abort(); flight = null; },
+    stop() { clearTimeout(typed); work.stop(); flight?.abort(); flight = null; },
   };
 }

@@ -1,4 +1,4 @@
-"""An .emb file on the disk: opened only if it is a file, locked while it is written, read line by line."""
+"""A file for its owner alone: opened only if it is one, locked while it is written, appended to in whole lines."""
 
 import errno
 import fcntl
@@ -8,12 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
-from bankml.cache.line import LONGEST
 from bankml.errors import StoreError
+from bankml.models.atomic import sync_folder
 
-BLOCK = 1 << 20  # bytes read at once
 PATIENCE = 60.0  # seconds; rewriting half a gigabyte takes a few
 PRIVATE = 0o600
 FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # NONBLOCK: a pipe must not keep us
@@ -32,28 +30,6 @@ SENTENCES = {
 
 class HeldError(StoreError):
     """A file that another process did not let go of in time."""
-
-
-class Stamp(NamedTuple):
-    """What tells that a file was written to since."""
-
-    inode: int
-    size: int  # bytes
-    mtime: int  # ns
-
-    @classmethod
-    def of(cls, state: os.stat_result) -> "Stamp":
-        """Of what stat or fstat says."""
-        return cls(state.st_ino, state.st_size, state.st_mtime_ns)
-
-
-class Line(NamedTuple):
-    """A line and where it lies."""
-
-    begin: int
-    end: int  # behind its newline
-    whole: bool  # it ends with a newline
-    text: bytes  # without it; of a line that is too long, more than LONGEST of its bytes
 
 
 def failed(path: Path, error: OSError) -> StoreError:
@@ -152,7 +128,7 @@ def append(path: Path, text: bytes) -> None:
     What does not fit leaves a torn line, behind which the next append begins anew. It is not cut off: a writer that
     knows of no lock may have written behind it.
     """
-    with writing(path) as descriptor:
+    with writing(path, patience=PATIENCE) as descriptor:
         state = os.fstat(descriptor)
         if state.st_mode & 0o077:
             with suppress(PermissionError):  # another user's file, who decides for whom it is
@@ -164,8 +140,7 @@ def append(path: Path, text: bytes) -> None:
             view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
         if not state.st_size:
-            with suppress(PermissionError):  # a folder that may be written and not listed
-                sync(path.parent)
+            sync_folder(path.parent)
 
 
 def keep_owner(source: int, target: int) -> None:
@@ -173,31 +148,3 @@ def keep_owner(source: int, target: int) -> None:
     if os.geteuid() == 0:
         state = os.fstat(source)
         os.fchown(target, state.st_uid, state.st_gid)
-
-
-def sync(folder: Path) -> None:
-    """Forces the names in a folder to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def lines(descriptor: int, begin: int, end: int) -> Iterator[Line]:
-    """Those of the bytes from `begin` to `end`; memory is a block and a line, however long the line is."""
-    at, rest, dropped = begin, b"", 0  # `at`: where the line begins that `rest` is of
-    while block := _block(descriptor, at + len(rest) + dropped, end):
-        *whole, rest = (rest + block).split(b"\n")
-        for text in whole:
-            behind = at + len(text) + dropped + 1
-            yield Line(at, behind, True, text)
-            at, dropped = behind, 0
-        if len(rest) > LONGEST + 1:
-            rest, dropped = rest[: LONGEST + 1], dropped + len(rest) - LONGEST - 1
-    if rest:
-        yield Line(at, at + len(rest) + dropped, False, rest)
-
-
-def _block(descriptor: int, begin: int, end: int) -> bytes:
-    return os.pread(descriptor, min(BLOCK, end - begin), begin)
