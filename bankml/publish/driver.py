@@ -12,5 +12,5 @@ def required() -> None:
             import_module(name)
     except ImportError:  # also of a psycopg without libpq
         raise StoreError(
-            "PostgreSQL needs two packages that are not installed: run pip install 'bankml[postgres]'"
+            "PostgreSQL needs two packages that are not here: run pip install 'psycopg[binary]>=3.2' 'pgvector>=0.4'"
         ) from None

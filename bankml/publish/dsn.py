@@ -28,7 +28,7 @@ def parameters(dsn: str | None = None, settings: Settings | None = None) -> dict
         raise InputError("the DSN has an @ or a / in its user or password: write them as %40 and %2F there")
     try:
         found = conninfo_to_dict(text)
-    except psycopg.Error:  # its message quotes what it could not read, which may be the password
+    except (psycopg.Error, UnicodeError):  # its message quotes what it could not read, which may be the password
         raise InputError(
             "the DSN cannot be read: give one such as postgresql://user@host/database or 'host=… dbname=…', "
             "a value with a space in single quotes"

@@ -107,7 +107,8 @@ class Lines:
             record = DECODER.decode(text)
             halved = "\\u" in text and whole(record) != record
         except json.JSONDecodeError as error:
-            raise self.refused(number, f"is not JSON ({error.msg}, at its character {error.pos + 1})") from None
+            why = error.msg.removesuffix(" at")
+            raise self.refused(number, f"is not JSON ({why}, at its character {error.pos + 1})") from None
         except RecursionError:
             raise self.refused(number, "is nested too deeply") from None
         if not isinstance(record, dict):

@@ -108,4 +108,4 @@ def test_packages_that_are_missing(here, history, monkeypatch):
     monkeypatch.setitem(sys.modules, "pgvector.psycopg", None)
     done = here("publish", "--history", str(history), "--agent", "ada")
     assert (done.status, done.err.count(b"\n")) == (1, 1)
-    assert b"pip install 'bankml[postgres]'" in done.err
+    assert b"pip install 'psycopg[binary]>=3.2'" in done.err

@@ -229,3 +229,8 @@ def between(target: Path) -> Iterator[tuple[Path, object]]:
             end.close()
         path.unlink()
         folder.rmdir()
+
+
+def test_a_dsn_that_is_no_text():
+    with pytest.raises(InputError, match="the DSN cannot be read"):
+        parameters("dbname=\udcff")

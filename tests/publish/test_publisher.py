@@ -306,7 +306,7 @@ def test_a_history_that_is_not_there(tmp_path, private):
 
 def test_what_the_driver_is_missing_is_told(history, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"pip install 'bankml\[postgres\]'"):
+    with pytest.raises(StoreError, match=r"pip install 'psycopg"):
         publish(history(*THREE), "ada")
 
 

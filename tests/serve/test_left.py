@@ -49,6 +49,7 @@ def asked(shared, path: str, **parameters) -> Request:
         return messages.pop() if messages else {"type": "http.disconnect"}
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": [], "app": app, "path_params": parameters}
+    scope["bankml.ledger"] = shared.ledger
     return Request(scope, receive)
 
 
