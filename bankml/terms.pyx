@@ -1,9 +1,9 @@
 # cython: language_level=3, autotestdict=False
 """Text → terms, the words and pairs of characters that a search by words compares.
 
-`unicode`: NFKC and casefold, then runs of letters and digits of every script with the marks behind them. Runs of
-scripts that are written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Myanmar), and Korean, whose
-words carry their particles, become pairs of neighbouring characters; a run of one character is itself.
+`unicode`: NFKC and casefold, then runs of letters and digits of every script with the marks behind them, thirty at
+most. Runs of scripts that are written without spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Myanmar), and
+Korean, whose words carry their particles, become pairs of neighbouring characters; a run of one character is itself.
 `ascii`: runs of `[a-z0-9]` of the lower-cased text, nothing else.
 """
 
