@@ -1,13 +1,12 @@
 """A history as the page searches it: a few exchanges at a time, with what matches marked."""
 
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bankml.errors import InputError
 from bankml.history.searcher import Hit, Searcher
-from bankml.lexical import spans, tokens
+from bankml.lexical import marked, spans
 from bankml.serve.excerpts import Excerpt, Span, excerpt
 from bankml.serve.limits import MOST_QUERY, MOST_RESULTS
 from bankml.serve.session import Session
@@ -23,6 +22,8 @@ WHOLE_LOOKED_AT = 2**16  # where it is shown whole
 GLANCED_AT, TERMS, BEFORE = 2**16, 8, 64
 WAIT = 0.02  # seconds for the query's vector, which a small model gives in less; then words alone answer first
 SEARCHES = 2  # at once; what is overtaken by the next letter is not begun
+
+Terms = frozenset[str]
 
 
 @dataclass
@@ -46,8 +47,9 @@ class Ragebar:
         answer = {"version": found.version, "pending": found.pending}
         if shown and found.version == shown:
             return answer
+        terms = marked(query)
         return {
-            "results": [_row(hit, query) for hit in found.results],
+            "results": [_row(hit, terms) for hit in found.results],
             "status": found.status,
             "file": self._name,
             **answer,
@@ -59,7 +61,8 @@ class Ragebar:
         if (found := self.searcher.exchange(id)) is None:
             return None
         user, assistant = (
-            excerpt(text, _spans(text, query, 0, WHOLE_LOOKED_AT), WHOLE) for text in (found.user, found.assistant)
+            excerpt(text, _spans(text, marked(query), 0, WHOLE_LOOKED_AT), WHOLE)
+            for text in (found.user, found.assistant)
         )
         return {"id": id, **_texts(user, assistant)}
 
@@ -82,28 +85,27 @@ def _check(query: str) -> None:
         raise InputError(f"the query has {len(query):,} characters; shorten it to {MOST_QUERY:,}")
 
 
-def _row(hit: Hit, query: str) -> dict[str, Any]:
+def _row(hit: Hit, terms: Terms) -> dict[str, Any]:
     user, assistant = (
-        excerpt(text, _matches(text, query), most) for text, most in ((hit.user, QUESTION), (hit.assistant, ANSWER))
+        excerpt(text, _matches(text, terms), most) for text, most in ((hit.user, QUESTION), (hit.assistant, ANSWER))
     )
     return asdict(hit) | _texts(user, assistant)
 
 
-def _matches(text: str, query: str) -> list[Span]:
+def _matches(text: str, terms: Terms) -> list[Span]:
     """What matches at the beginning of a text; in a long one, else, around the first place that looks like it."""
-    found = _spans(text, query, 0, LOOKED_AT)
+    found = _spans(text, terms, 0, LOOKED_AT)
     if found or len(text) <= LOOKED_AT:
         return found
     glanced = text[:GLANCED_AT].lower()
-    terms = islice(dict.fromkeys(tokens(query)), TERMS)
-    places = [place for term in terms if (place := glanced.find(term, LOOKED_AT - BEFORE)) >= 0]
-    return _spans(text, query, min(places) - BEFORE, LOOKED_AT) if places else []
+    places = [place for term in sorted(terms)[:TERMS] if (place := glanced.find(term, LOOKED_AT - BEFORE)) >= 0]
+    return _spans(text, terms, min(places) - BEFORE, LOOKED_AT) if places else []
 
 
-def _spans(text: str, query: str, start: int, most: int) -> list[Span]:
+def _spans(text: str, terms: Terms, start: int, most: int) -> list[Span]:
     """What matches in so many characters of the text; a word that is cut at their end does not."""
     end = start + most
-    found = [(start + a, start + b) for a, b in spans(text[start:end], query)]
+    found = [(start + a, start + b) for a, b in spans(text[start:end], terms)]
     return [span for span in found if span[1] < end or len(text) <= end]
 
 
