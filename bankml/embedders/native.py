@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any
 
 from bankml.embedders.embedder import Cancelled, Floats
+from bankml.embedders.identified import Identified
 from bankml.embedders.identity import Identity
 from bankml.embedders.kept import Kept
 from bankml.embedders.turn import Turn
@@ -13,14 +13,13 @@ from bankml.embedders.vectors import checked, listed
 from bankml.encoder import Encoder, chosen
 from bankml.errors import FileChangedError, InputError, ModelError, UnavailableError
 from bankml.models import Choice
-from bankml.models.licence import Licence
 from bankml.room import Room
 from bankml.settings import EMBED_KEEP_ALIVE
 
 SECOND = 10**9
 
 
-class NativeEmbedder:
+class NativeEmbedder(Identified):
     """A model on this machine, loaded at its first use and dropped `keep_alive` nanoseconds after the last.
 
     Documents wait for documents and queries for queries: a query is an urgent pass, which the engine lets in between
@@ -47,16 +46,8 @@ class NativeEmbedder:
         self._documents, self._queries = Turn(), Turn()
 
     @property
-    def model(self) -> str:
-        """As in Embedder, and so are the others."""
-        return self._identity.model
-
-    @cached_property
-    def digest(self) -> str:
-        return self._identity.digest
-
-    @property
     def dims(self) -> int:
+        """As in Embedder, and so are the others."""
         return self._identity.dims
 
     @property
@@ -64,18 +55,6 @@ class NativeEmbedder:
         from bankml import __version__
 
         return f"bankml {__version__}"
-
-    @property
-    def licence(self) -> Licence:
-        return self._identity.licence
-
-    @property
-    def document_prefix(self) -> str:
-        return self._identity.prefixes.document
-
-    @property
-    def query_prefix(self) -> str:
-        return self._identity.prefixes.query
 
     @property
     def loaded(self) -> bool:

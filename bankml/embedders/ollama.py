@@ -9,13 +9,13 @@ from bankml.available import available
 from bankml.durations import spelled
 from bankml.embedders.api import Api
 from bankml.embedders.embedder import Cancelled, Floats
+from bankml.embedders.identified import Identified
 from bankml.embedders.identity import Identity
 from bankml.embedders.turn import Turn
 from bankml.embedders.vectors import checked, listed
 from bankml.encoder import BGE_M3_DIMS
 from bankml.errors import ModelWarning, NotFiniteError, ShortError, UnavailableError
 from bankml.models import ollama_store
-from bankml.models.licence import Licence
 from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.pinned import BGE_M3
@@ -28,7 +28,7 @@ NEED = 1_300_000_000  # bytes: bge-m3 took 1.14 GB of it
 GLANCE = 1.0  # seconds that a status waits for Ollama, which answers in milliseconds or hangs
 
 
-class OllamaEmbedder:
+class OllamaEmbedder(Identified):
     """A model of the Ollama that BANKML_OLLAMA names. `manifest`: the digest of its manifest; None: not known."""
 
     provider = "ollama"
@@ -50,15 +50,6 @@ class OllamaEmbedder:
             warnings.warn(_leaves(settings.ollama), ModelWarning, stacklevel=2)
 
     @property
-    def model(self) -> str:
-        """As in Embedder, and so are the others."""
-        return self._identity.model
-
-    @property
-    def digest(self) -> str:
-        return self._identity.digest
-
-    @property
     def dims(self) -> int:
         """Where the file does not say it, Ollama is asked once for a vector. Raises as `embed`."""
         return self._dims or self.embed([""]).shape[1]
@@ -66,18 +57,6 @@ class OllamaEmbedder:
     @property
     def engine(self) -> str:
         return f"ollama {self._version}".strip()
-
-    @property
-    def licence(self) -> Licence:
-        return self._identity.licence
-
-    @property
-    def document_prefix(self) -> str:
-        return self._identity.prefixes.document
-
-    @property
-    def query_prefix(self) -> str:
-        return self._identity.prefixes.query
 
     @property
     def loaded(self) -> bool:
