@@ -1,6 +1,7 @@
 """`bankml history open`: a history searched in this person's browser."""
 
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -34,14 +35,14 @@ def open_page(
     ragebar = Ragebar(file, searcher)
     with listen(HOST, port) as listener:
         address = f"{url(HOST, listener)}/ui?token={ragebar.session.token}"
-        with signpost(address) as page:
+        with signpost(address) if browser else nullcontext() as page:
 
             def ready() -> None:
                 if json:
                     write_json({"url": address, "file": str(file)})
                 else:
                     print(f"bankml: {printable(file.name)} at {address}", flush=True)
-                if browser:
+                if page:
                     threading.Thread(target=_show, args=(page,), daemon=True).start()
 
             run(ragebar, listener, ready)

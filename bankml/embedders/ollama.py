@@ -152,8 +152,8 @@ def of_name(settings: Settings, name: str | os.PathLike[str] | None = None) -> O
     identity = Identity.of_shown(full, api.shown(full, GLANCE), row)
     if identity is None:
         raise UnavailableError(
-            f"{full} is in no store of Ollama that can be read here, and the Ollama at {api.url} does not tell its "
-            f"weights: run `ollama pull {wanted}`"
+            f"{full} is in no store of Ollama that can be read here, and what answers at {api.url} does not tell its "
+            f"weights: if that is an Ollama, run `ollama pull {wanted}`, else set BANKML_OLLAMA to where one listens"
         )
     return OllamaEmbedder(full, identity, _manifest(row) or None, settings)
 

@@ -22,5 +22,7 @@ class Agent:
             raise InputError(
                 f"the agent {shown!r} is no slug: give 1 to {LONGEST} of a to z, 0 to 9 and -, such as ada"
             )
+        if self.name is not None and not self.name.strip():
+            raise InputError(f"the name {self.name!r} is empty: give one, or leave it out")
         if self.name is not None and ("\0" in self.name or whole(self.name) != self.name):
             raise InputError(f"the name {self.name!r} is not text that PostgreSQL can store: write it in UTF-8")

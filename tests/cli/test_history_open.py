@@ -1,6 +1,7 @@
 """`bankml history open` from the outside, and whose browser it starts."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -26,11 +27,12 @@ def command(*arguments: str | Path) -> list[str]:
 
 
 def test_it_serves_until_it_is_told_to_end_and_logs_no_word(history):
-    process = subprocess.Popen(
-        command(history, "--words", "--json", "--no-browser"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    asked = command(history, "--words", "--json", "--no-browser")
+    env = {**os.environ, "TMPDIR": str(history.parent)}
+    process = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     try:
         ready = json.loads(process.stdout.readline())
+        assert list(history.parent.iterdir()) == [history]  # no signpost that no browser would follow
         assert ready["file"] == str(history)
         base = ready["url"].partition("/ui")[0]
         assert base.startswith("http://127.0.0.1:")

@@ -267,6 +267,12 @@ def test_what_is_no_name(history, name):
         publish(history(*THREE), "ada", name=name, dsn="host=/nonesuch")
 
 
+@pytest.mark.parametrize("name", ["", " \t"])
+def test_a_name_that_is_empty(history, name):
+    with pytest.raises(InputError, match="is empty"):
+        publish(history(*THREE), "ada", name=name, dsn="host=/nonesuch")
+
+
 def test_a_licence_that_is_not_known_to_be_open(dsn, history, seeded):
     vectors, path = seeded(licence=UNKNOWN), history(*THREE)
     with pytest.raises(LicenceError, match="--allow-licence 'unknown'"):
