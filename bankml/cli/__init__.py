@@ -10,9 +10,12 @@ def main() -> None:
         sys.stderr = io.StringIO()
     if sys.stdout is None:
         sys.exit("bankml: stdout is closed; send the output to a file, a pipe or /dev/null")
-    from bankml.cli.app import run
-    from bankml.cli.output import guard_output, note_warnings
+    try:
+        from bankml.cli.app import run
+        from bankml.cli.output import guard_output, note_warnings
 
-    guard_output()
-    note_warnings()
-    sys.exit(run(sys.argv[1:]))
+        guard_output()
+        note_warnings()
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:  # while modules are imported
+        sys.exit(130)

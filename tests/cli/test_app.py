@@ -148,3 +148,17 @@ def shell():
         return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
 
     return run
+
+
+def test_an_interrupt_while_modules_are_imported_is_no_traceback():
+    script = (
+        "import sys, bankml.cli\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'typer':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "bankml.cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
