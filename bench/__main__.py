@@ -44,7 +44,9 @@ def main(arguments: Sequence[str]) -> int:
 def _tests(run: Run, rest: Sequence[str]) -> int:
     kept = run.kept
     kept.run["machine_info"] |= speed.machine(run.cpu)
-    options = ["-s", "-p", "no:cacheprovider", "-o", "timeout=0", str(HERE / "test_speed.py"), *rest]
+    # faulthandler would take the signals over from the engine's own handler, which has truncated files told as errors.
+    plugins = ["-p", "no:cacheprovider", "-p", "no:faulthandler"]
+    options = ["-s", *plugins, "-o", "timeout=0", str(HERE / "test_speed.py"), *rest]
     status = pytest.main(options, plugins=[run])
     if status != pytest.ExitCode.NO_TESTS_COLLECTED and kept.file.is_file():
         print(f"\n{report.summary(kept.run)}\n\n{report.table(kept.run)}\n\n{aims.table(kept.run)}\n\n{kept.file}")
