@@ -197,3 +197,11 @@ def _pulled(home: Path, name: str) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BANKML_HOME", str(home))
         return models.pull(name)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """The sample history, where its vectors may be written."""
+    path = tmp_path / "sample.history"
+    path.write_bytes((Path(__file__).parents[1] / "examples" / "sample.history").read_bytes())
+    return path

@@ -1,7 +1,7 @@
 """Embedding what a history holds and its cache does not."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -29,10 +29,6 @@ class Indexed:
     cached: int
     total: int
     skipped_lines: int
-
-    def as_dict(self) -> dict[str, int]:
-        """As the original's programs read it."""
-        return asdict(self)
 
 
 def cache_path(history: Path) -> Path:

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ def index(
     """
     embedder = default.embedder()
     done = indexing.index(Path(history), embedder, records, batch=batch, progress=progress, allow_licence=allow_licence)
-    return done.as_dict()
+    return asdict(done)
 
 
 def index_async(

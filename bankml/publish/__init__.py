@@ -49,9 +49,9 @@ def publish(
     from bankml.publish import driver
 
     driver.required()
+    from bankml.embedders.licences import check_licence
     from bankml.publish import publisher
     from bankml.publish.embedded import embedded
-    from bankml.publish.vectors import admitted
 
     who = Agent(agent, name)
     found: Vectors | str | None = vectors if include_private else PRIVATE
@@ -60,7 +60,7 @@ def publish(
     if isinstance(found, str):
         wanted = publisher.Wanted(who, history, include_private, None, found)
     else:
-        admitted(found, allow_licence)
+        check_licence(found, allow_licence)
         wanted = publisher.Wanted(who, history, include_private, found)
     return publisher.foresee(wanted, dsn, settings) if dry_run else publisher.publish(wanted, dsn, settings, progress)
 

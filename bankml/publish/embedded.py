@@ -28,7 +28,6 @@ class Embedded:
         self.licence: Licence = embedder.licence
         self._history, self._embedder, self._allowed = history, embedder, allowed
         self._cached = Cache(cache_path(history)).vectors(self.digest, self.dims)
-        self._cached.follow()
 
     def of(self, record: Mapping[str, Any]) -> NDArray[np.float32] | None:
         try:

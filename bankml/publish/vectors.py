@@ -1,13 +1,12 @@
 """What publishing asks of the embedding model and its cache."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.errors import LicenceError
-from bankml.models.licence import Licence, refused
+from bankml.models.licence import Licence
 
 Progress = Callable[[int, int], None]  # texts embedded, texts to embed
 
@@ -31,9 +30,3 @@ class Vectors(Protocol):
 
     def complete(self, progress: Progress | None) -> str:
         """Embeds the exchanges that have none; why not all of them could be, else ""."""
-
-
-def admitted(vectors: Vectors, allowed: Collection[str]) -> None:
-    """Raises LicenceError for vectors of a model whose licence is not known to be open, and not `allowed` by name."""
-    if why := refused(vectors.model, vectors.licence, allowed):
-        raise LicenceError(why)

@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "sample.history"
 QUESTION = "How fast is the ternary model on this laptop?"
-
-
-@pytest.fixture
-def sample(tmp_path: Path) -> Path:
-    path = tmp_path / "sample.history"
-    path.write_bytes(SAMPLE.read_bytes())
-    return path
 
 
 @pytest.fixture

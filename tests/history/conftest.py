@@ -12,8 +12,6 @@ from bankml import Encoder, models
 from bankml.embedders import NativeEmbedder
 from bankml.history.searcher import Searcher
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "sample.history"
-
 
 class Gated(NativeEmbedder):
     """The real embedder, which can be held up."""
@@ -46,14 +44,6 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return written
-
-
-@pytest.fixture
-def sample(tmp_path: Path) -> Path:
-    """The sample history, where its vectors may be written."""
-    path = tmp_path / "sample.history"
-    path.write_bytes(SAMPLE.read_bytes())
-    return path
 
 
 @pytest.fixture
