@@ -12,12 +12,12 @@ class StrictLoader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """As SafeLoader's. Raises ComposerError at an alias."""
         if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            raise yaml.composer.ComposerError(None, None, "an alias (*…): write the value out", mark)
+            alias = self.get_event()  # type: ignore[no-untyped-call]
+            raise yaml.composer.ComposerError(None, None, "an alias (*…): write the value out", alias.start_mark)
         return super().compose_node(parent, index)
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Without aliases `<<` has nothing to merge: it is a key like others."""
+        """Nothing is merged by `<<`, and no tag of its kind can be constructed."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """As SafeLoader's. Raises ConstructorError at the second of two equal keys."""
