@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 
 import bankml
-from bankml.cli import convert, embed, evaluate, files, history, history_open, history_verify, publish, serve, tokenize
+from bankml.cli import (
+    convert,
+    embed,
+    evaluate,
+    files,
+    history,
+    history_open,
+    history_verify,
+    init,
+    publish,
+    serve,
+    tokenize,
+)
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
 
@@ -33,6 +45,7 @@ for command in (
     files.pull,
     convert.convert,
     files.verify,
+    init.init,
 ):
     app.command()(command)
 history.history.command("open")(history_open.open_page)

@@ -17,7 +17,9 @@ WIDTH = 16
 
 def init(
     model: Model = None,
-    status: Annotated[bool, typer.Option("--status", help="Change nothing; show what there is and what is not.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Change nothing; show what there is and what is not.")
+    ] = False,
     db: Db = None,
     json: AsJson = False,
 ) -> None:
@@ -89,5 +91,7 @@ def _show(facts: dict[str, Any], json: bool) -> None:
 def _converter(found: dict[str, Any]) -> str:
     if not found["installed"]:
         return "not installed"
-    models = {True: ", its models here", False: ", its models not here yet"}.get(found.get("models"), "")
+    models = (
+        {True: ", its models here", False: ", its models not here yet"}[found["models"]] if "models" in found else ""
+    )
     return f"{found['version']}{models}"

@@ -33,7 +33,11 @@ def _docling_models(environ: Mapping[str, str]) -> list[Path]:
     folders = [Path(own)] if own else []
     folders.append(Path(environ.get("DOCLING_CACHE_DIR") or home / ".cache" / "docling") / "models")
     hub = environ.get("HF_HUB_CACHE") or Path(environ.get("HF_HOME") or cache / "huggingface") / "hub"
-    return [*folders, *_folders(Path(hub), "models--docling-project--*"), *_folders(Path(hub), "models--ds4sd--docling*")]
+    return [
+        *folders,
+        *_folders(Path(hub), "models--docling-project--*"),
+        *_folders(Path(hub), "models--ds4sd--docling*"),
+    ]
 
 
 def _folders(folder: Path, pattern: str) -> list[Path]:

@@ -67,9 +67,7 @@ def _check_name(store: Store, named: Asked, settings: Settings) -> None:
         binding.verified(record, named, Configuration.read(store.path), settings)
 
 
-def _had(
-    named: Asked, path: Path, settings: Settings, progress: Progress | None
-) -> tuple[str, Embedder | None, str]:
+def _had(named: Asked, path: Path, settings: Settings, progress: Progress | None) -> tuple[str, Embedder | None, str]:
     """The model by the name that finds it again, and its embedder, pulled where it is missing; or why there is none."""
     prefixes = Configuration.read(path).prefixes
     if settings.embed_provider == "ollama":  # which pulls for itself

@@ -37,8 +37,9 @@ class Kept:
                 (documents,) = db.execute("SELECT count(*) FROM documents").fetchone()
                 (chunks,) = db.execute("SELECT count(*) FROM chunks").fetchone()
                 vectors = dict(db.execute("SELECT fingerprint, count(*) FROM chunks_vec GROUP BY fingerprint"))
-                return cls(Record.read(db), bound and bound.fingerprint, documents, chunks, vectors)
-        except (Error, OSError, ValueError) as error:
+                mark = bound.fingerprint if bound else None
+                return cls(Record.read(db), mark, documents, chunks, vectors)
+        except (Error, OSError) as error:
             return cls(error=str(error))
 
 
