@@ -39,6 +39,10 @@ class ShortError(ModelError):
     """A model that was not loaded because the memory that is available does not suffice for it."""
 
 
+class NotFetchedError(ModelError):
+    """A model that is not here and cannot be had now: nothing answers, or downloads are forbidden."""
+
+
 class InputError(Error, ValueError):
     """A request that cannot be served as asked."""
 
@@ -57,6 +61,10 @@ class BusyError(Error):
 
 class StoreError(Error):
     """Something that bankml stores cannot be read or written."""
+
+
+class MismatchError(StoreError):
+    """Another model than the one that a store's vectors are of."""
 
 
 class ChangedError(StoreError):
