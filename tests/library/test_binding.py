@@ -149,11 +149,12 @@ def test_the_same_name_with_other_bytes(store: Store, settings: Settings, tmp_pa
     assert "but --model specifies another (" in refused(store, str(file))
 
 
-def test_the_same_name_that_is_not_here(bound: Store, settings: Settings) -> None:
-    """Then words alone can be searched."""
+@pytest.mark.parametrize("name", [None, "minilm"])
+def test_the_same_name_that_is_not_here(bound: Store, settings: Settings, name: str | None) -> None:
+    """Then words alone can be searched; an alias is no other model."""
     (settings.models / "all-minilm-l6-v2-f16.gguf").unlink()
     with pytest.raises(UnavailableError, match="bankml pull all-minilm-l6-v2"):
-        binding.embedder(bound, settings)
+        binding.embedder(bound, settings, name)
 
 
 def test_another_recipe_is_no_mismatch(bound: Store, settings: Settings) -> None:

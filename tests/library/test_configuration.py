@@ -80,6 +80,7 @@ def test_overlap_follows_short_chunks(tmp_path: Path) -> None:
         ("chunk_tokens: 256.0", "whole number"),
         ("chunk_tokens: yes", "chunk_tokens is True: make it a whole number"),
         ("chunk_tokens: 'many'", "whole number"),
+        ("chunk_overlap: true", "chunk_overlap is True: make it a whole number"),
         ("chunk_overlap: -1", "chunk_overlap is -1: make it a whole number from 0"),
         (f"chunk_tokens: 0x{'f' * 7000}", r"chunk_tokens is 0xfff.*… *: make it|whole number"),
         (f"chunk_tokens: {'9' * 7000}", "no YAML that is read here"),

@@ -41,7 +41,7 @@ def test_a_new_one(path: Path, settings: Settings, stocked_home: Path) -> None:
 
 
 @pytest.mark.usefixtures("stocked_home")
-def test_one_that_is_there_is_left_as_it_is(path: Path, settings: Settings) -> None:
+def test_one_that_is_there_is_left_as_it_is(path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     initialise(path, settings, "e5")
     with Store.open(path) as store, store.writing() as db:
         config.put(db, "mine", "kept")
@@ -50,7 +50,7 @@ def test_one_that_is_there_is_left_as_it_is(path: Path, settings: Settings) -> N
         done = initialise(path, settings, model)
         assert (done.created, done.model, done.bound.dims) == (False, "multilingual-e5-small", 384)
     assert path.read_bytes() == before
-    path.chmod(0o400)
+    monkeypatch.setattr("bankml.store.store.writable", lambda path: False)  # read-only media
     assert not initialise(path, settings).created
 
 
@@ -100,7 +100,7 @@ def test_downloads_are_forbidden(path: Path, monkeypatch: pytest.MonkeyPatch, mi
 
 
 @pytest.mark.parametrize(
-    "variables", [{"PIP_NO_INDEX": "1"}, {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}]
+    "variables", [{"PIP_NO_INDEX": "1"}, {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}]
 )
 def test_no_network(path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
