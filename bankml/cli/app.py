@@ -19,6 +19,7 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    search,
     serve,
     tokenize,
 )
@@ -46,6 +47,7 @@ for command in (
     convert.convert,
     files.verify,
     init.init,
+    search.search,
 ):
     app.command()(command)
 history.history.command("open")(history_open.open_page)
