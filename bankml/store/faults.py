@@ -45,3 +45,9 @@ def _sentence(path: Path, code: int, error: sqlite3.Error) -> StoreError | BusyE
         return BusyError(f"{path} is being written by another process that does not end: try again when it has")
     why = SENTENCES.get(code, f"cannot be used ({error})")
     return StoreError(f"{path} {why}")
+
+
+def full(error: StoreError) -> bool:
+    """Whether it was for want of room."""
+    cause = error.__cause__
+    return isinstance(cause, sqlite3.Error) and _code(cause) == sqlite3.SQLITE_FULL
