@@ -28,6 +28,8 @@ def told(path: Path) -> Iterator[None]:
         raise
     except sqlite3.Error as error:
         raise _sentence(path, _code(error), error) from error
+    except UnicodeDecodeError as error:  # what SQLite says of a damaged file holds some of its bytes
+        raise StoreError(f"{path} {SENTENCES[sqlite3.SQLITE_CORRUPT]}") from error
 
 
 def _code(error: sqlite3.Error) -> int:

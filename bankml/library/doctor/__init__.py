@@ -50,5 +50,5 @@ def _found(store: Store, settings: Settings) -> Iterator[Finding]:
     for name, check in checks:
         try:
             yield check()
-        except Error as error:
-            yield ill(name, [str(error)], "it cannot be looked at", file.RESTORE)
+        except Exception as error:  # a damaged row can be of any type
+            yield ill(name, [str(error) or type(error).__name__], "it cannot be looked at", file.RESTORE)
