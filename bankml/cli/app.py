@@ -21,6 +21,7 @@ from bankml.cli import (
     init,
     publish,
     reindex,
+    search,
     serve,
     status,
     tokenize,
@@ -49,6 +50,7 @@ for command in (
     convert.convert,
     files.verify,
     init.init,
+    search.search,
 ):
     app.command()(command)
 history.history.command("open")(history_open.open_page)
