@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from bankml.errors import Error
-from bankml.library.doctor import file, model, passages, sources, vectors
+from bankml.library.doctor import file, matrix, model, passages, sources, vectors
 from bankml.library.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
 from bankml.store import Store
@@ -44,6 +44,7 @@ def _found(store: Store, settings: Settings) -> Iterator[Finding]:
         ("words", partial(passages.fts, store)),
         ("vectors", partial(vectors.numbers, store)),
         ("coverage", partial(vectors.recipes, store, settings)),
+        ("matrix", partial(matrix.matrix, store, settings)),
         ("files", partial(sources.files, store)),
         ("model", partial(model.model, store, settings)),
     ]
