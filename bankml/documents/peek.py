@@ -1,4 +1,4 @@
-"""Which files of a folder may be documents: by their names, and by how they begin, as `.ts` is TypeScript and a film."""
+"""Which files of a folder may be documents: by their names, and by how they begin, as `.ts` may be a film."""
 
 import os
 
