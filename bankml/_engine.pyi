@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from bankml.errors import InputError as InputError
 from bankml.errors import ModelError as ModelError
 
+NUMERICS: int
+"""Raised when a release changes vectors by more than backends differ by: stored ones are then another recipe's."""
+
 def backends() -> list[str]:
     """Names of the backends this CPU and OS allow, best first."""
 

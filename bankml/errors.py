@@ -39,6 +39,10 @@ class ShortError(ModelError):
     """A model that was not loaded because the memory that is available does not suffice for it."""
 
 
+class NotFetchedError(ModelError):
+    """A model that is not here and cannot be had now: nothing answers, or downloads are forbidden."""
+
+
 class InputError(Error, ValueError):
     """A request that cannot be served as asked."""
 
@@ -59,6 +63,10 @@ class StoreError(Error):
     """Something that bankml stores cannot be read or written."""
 
 
+class MismatchError(StoreError):
+    """Another model than the one that a store's vectors are of."""
+
+
 class ChangedError(StoreError):
     """A file that was changed while it was read; reading it again helps."""
 
@@ -73,3 +81,7 @@ class UnavailableError(Error):
 
 class LicenceError(UnavailableError):
     """A model whose licence is not known to be open, where it was not allowed by name."""
+
+
+class DocumentError(InputError):
+    """A file without a text that can be read; the sentence goes on from its name."""

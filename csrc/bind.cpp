@@ -388,6 +388,7 @@ std::vector<std::string> backend_names() {
 PYBIND11_MODULE(_engine, m) {
   m.doc() = "The native engine of bankml.";
   py::register_exception_translator(translate);
+  m.attr("NUMERICS") = kNumerics;
   m.def("backends", backend_names);
   m.def("default_threads", usable_cores);
   m.def("dequantize", dequantize, "type"_a, "blocks"_a);

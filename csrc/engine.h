@@ -14,6 +14,10 @@
 
 namespace bankml {
 
+// Raised whenever a release changes the bits of a vector by more than backends differ by (docs/numerics.md): whoever
+// keeps vectors must not compare old ones with new ones.
+constexpr int kNumerics = 1;
+
 enum class Pooling { none, mean, cls, last };
 enum class Gelu { erf, tanh };
 

@@ -9,7 +9,22 @@ from typing import Annotated, Any
 import typer
 
 import bankml
-from bankml.cli import convert, embed, evaluate, files, history, history_open, history_verify, publish, serve, tokenize
+from bankml.cli import (
+    convert,
+    doctor,
+    embed,
+    evaluate,
+    files,
+    history,
+    history_open,
+    history_verify,
+    init,
+    publish,
+    reindex,
+    serve,
+    status,
+    tokenize,
+)
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
 
@@ -33,10 +48,14 @@ for command in (
     files.pull,
     convert.convert,
     files.verify,
+    init.init,
 ):
     app.command()(command)
 history.history.command("open")(history_open.open_page)
 history.history.command("verify")(history_verify.verify)
+app.command()(reindex.reindex)
+app.command()(status.status)
+app.command()(doctor.doctor)
 app.add_typer(history.history)
 app.add_typer(publish.app, name="publish")
 app.command("eval")(evaluate.evaluate)

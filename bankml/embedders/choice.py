@@ -11,18 +11,22 @@ from bankml.models import choose as choose_model
 from bankml.models.description import Description, describe
 from bankml.models.names import not_here
 from bankml.models.ollama_store import ENCODERS
+from bankml.models.prefixes import Override
 from bankml.room import Room
 from bankml.settings import Settings
 
 
 def choose(
-    settings: Settings | None = None, name: str | os.PathLike[str] | None = None, provider: str | None = None
+    settings: Settings | None = None,
+    name: str | os.PathLike[str] | None = None,
+    provider: str | None = None,
+    prefixes: Override | None = None,
 ) -> Embedder:
     """The embedder of `name`, as in `bankml.load`.
 
     None: BANKML_EMBED_MODEL, else bge-m3 if it is here, else the built-in default. `provider`: "native" or "ollama";
-    None: BANKML_EMBED_PROVIDER, else the engine if it runs the model. Nothing is loaded and nothing downloaded. Raises
-    UnavailableError saying why there is none.
+    None: BANKML_EMBED_PROVIDER, else the engine if it runs the model. `prefixes`: instead of the family's. Nothing is
+    loaded and nothing downloaded. Raises UnavailableError saying why there is none.
     """
     try:
         settings = settings or Settings.read()
@@ -30,15 +34,17 @@ def choose(
         if provider == "ollama":
             from bankml.embedders.ollama import of_name
 
-            return of_name(settings, name)
-        return _native_first(settings, name, provider)
+            return of_name(settings, name, prefixes)
+        return _native_first(settings, name, provider, prefixes)
     except UnavailableError:
         raise
     except (Error, OSError) as error:
         raise UnavailableError(str(error)) from None
 
 
-def _native_first(settings: Settings, name: str | os.PathLike[str] | None, provider: str | None) -> Embedder:
+def _native_first(
+    settings: Settings, name: str | os.PathLike[str] | None, provider: str | None, prefixes: Override | None
+) -> Embedder:
     choice = choose_model(name, settings)
     if not choice.present:
         raise UnavailableError(str(not_here(choice.name, choice.pinned)))
@@ -47,13 +53,18 @@ def _native_first(settings: Settings, name: str | os.PathLike[str] | None, provi
         check_width(choice, found.dims)
         room = Room(settings.threads or None, settings.embed_need)
         return NativeEmbedder(
-            choice, settings.embed_keep_alive, room, threads=settings.threads, backend=settings.backend
+            choice,
+            settings.embed_keep_alive,
+            room,
+            prefixes=prefixes,
+            threads=settings.threads,
+            backend=settings.backend,
         )
     if choice.ollama is None or provider == "native":
         raise UnavailableError(why)
     from bankml.embedders.ollama import of_store
 
-    return of_store(choice.ollama, settings)
+    return of_store(choice.ollama, settings, prefixes)
 
 
 def _not_ours(choice: Choice, found: Description) -> str | None:

@@ -30,6 +30,11 @@ class Embedder(Protocol):
         ...
 
     @property
+    def reference(self) -> str:
+        """What finds this very model again: its title, its name, or the whole path of its file."""
+        ...
+
+    @property
     def digest(self) -> str:
         """sha256 of its GGUF file, 64 hex digits."""
         ...
@@ -37,6 +42,16 @@ class Embedder(Protocol):
     @property
     def dims(self) -> int:
         """Length of its vectors."""
+        ...
+
+    @property
+    def dtype(self) -> str:
+        """Of most weights: "F16"; "" where Ollama runs it."""
+        ...
+
+    @property
+    def pooling(self) -> str:
+        """How token vectors become one; "" where Ollama runs it."""
         ...
 
     @property

@@ -16,6 +16,18 @@ class Identified:
         """As in Embedder, and so are the others."""
         return self._identity.model
 
+    @property
+    def reference(self) -> str:
+        return self._identity.reference or self._identity.model
+
+    @property
+    def dtype(self) -> str:
+        return self._identity.dtype
+
+    @property
+    def pooling(self) -> str:
+        return self._identity.pooling
+
     @cached_property
     def digest(self) -> str:
         return self._identity.digest

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from bankml.models.description import Description, describe
 from bankml.models.digest import remembered, sha256
 from bankml.models.licence import Licence, classify_all, refused
 from bankml.models.ollama_store import OllamaModel
-from bankml.models.prefixes import Prefixes
+from bankml.models.prefixes import Override, Prefixes
+from bankml.settings import Settings
 
 BLOB = re.compile(r"^FROM .*\bsha256-([0-9a-f]{64})\s*$", re.MULTILINE)  # how a modelfile names weights
 MOST_DIMS = 1 << 16
@@ -22,7 +23,9 @@ MOST_DIMS = 1 << 16
 class Identity:
     """`stated`: the sha256 that the weights have by Ollama's manifest, a pull's record or a recipe; None: unsaid.
 
-    `dims` is 0 where the file does not say, `path` None for weights that only Ollama can read.
+    `dims` is 0 where the file does not say, `path` None for weights that only Ollama can read. `dtype` and `pooling`
+    are what the engine runs, and "" of a model that Ollama runs: the fingerprint of its vectors must not depend on
+    whether its file can be read here.
     """
 
     model: str  # as people say it: without :latest
@@ -32,6 +35,9 @@ class Identity:
     licence: Licence
     prefixes: Prefixes
     path: Path | None = None
+    dtype: str = ""  # of most weights: "F16"
+    pooling: str = ""
+    reference: str = ""  # what finds this very model again, as `bankml.load` takes it; "": `model` does
 
     @classmethod
     def of(cls, choice: Choice) -> "Identity":
@@ -45,6 +51,9 @@ class Identity:
             licence=choice.licence,
             prefixes=prefixes.of(choice.name, choice.path.stem, _own_name(found)),
             path=choice.path,
+            dtype=found.quantization,
+            pooling=found.pooling,
+            reference=reference(choice),
         )
 
     @classmethod
@@ -78,6 +87,10 @@ class Identity:
             licence=classify_all([str(shown.get("license") or "")]),
             prefixes=prefixes.of(name, str(info.get("general.name", ""))),
         )
+
+    def overridden(self, override: Override | None) -> "Identity":
+        """The same with the prefixes that a user wants."""
+        return replace(self, prefixes=override.over(self.prefixes)) if override else self
 
     @property
     def digest(self) -> str:
@@ -115,6 +128,15 @@ class Identity:
     def _file(self) -> Path:
         assert self.path  # or `stated` says it
         return self.path
+
+
+def reference(choice: Choice) -> str:
+    """What finds this very model again, wherever bankml is started: its title, its name, or its file's whole path."""
+    if choice.preset:
+        return choice.preset.title
+    if choice.kind == "file" and choice.path.parent.absolute() != Settings.read().models.absolute():
+        return str(choice.path)
+    return choice.name.removesuffix(":latest")
 
 
 def _dims(said: object) -> int:

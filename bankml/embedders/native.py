@@ -13,6 +13,7 @@ from bankml.embedders.vectors import checked, listed
 from bankml.encoder import Encoder, chosen
 from bankml.errors import FileChangedError, InputError, ModelError, UnavailableError
 from bankml.models import Choice
+from bankml.models.prefixes import Override
 from bankml.room import Room
 from bankml.settings import EMBED_KEEP_ALIVE
 
@@ -24,7 +25,8 @@ class NativeEmbedder(Identified):
 
     Documents wait for documents and queries for queries: a query is an urgent pass, which the engine lets in between
     two layers of a document's. `encoder`: one that is loaded already and stays its owner's; it is never dropped here.
-    `room` says whether there is memory for it. `options` are the Encoder's.
+    `room` says whether there is memory for it, `prefixes` what is wanted instead of its family's. `options` are the
+    Encoder's.
     """
 
     provider = "native"
@@ -35,10 +37,11 @@ class NativeEmbedder(Identified):
         keep_alive: int = EMBED_KEEP_ALIVE,
         room: Room | None = None,
         encoder: Encoder | None = None,
+        prefixes: Override | None = None,
         **options: Any,
     ) -> None:
         self._choice = choice
-        self._identity = Identity.of(choice)
+        self._identity = Identity.of(choice).overridden(prefixes)
         self._room = room or Room()
         self._options = options
         self._given = encoder
@@ -69,6 +72,22 @@ class NativeEmbedder(Identified):
         with turn.taken(block, cancelled):
             rows: Floats | list[list[float]] = self._encoded(whole, query, block, cancelled) if whole else []
         return checked(rows, len(whole), self.dims, self.model)
+
+    @property
+    def context_length(self) -> int:
+        """As in Counting."""
+        with self._held(block=True) as encoder:
+            return encoder.context_length
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """As in Counting."""
+        whole = listed(texts, self.document_prefix)
+        try:
+            with self._held(block=True) as encoder:
+                return encoder.tokens(whole, whole=True).counts.tolist() if whole else []
+        except FileChangedError as error:
+            self._kept.drop()
+            raise UnavailableError(str(error)) from None
 
     def status(self) -> dict[str, Any]:
         """As in Embedder."""

@@ -19,6 +19,7 @@ from bankml.models import ollama_store
 from bankml.models.ollama_name import OllamaName
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.pinned import BGE_M3
+from bankml.models.prefixes import Override
 from bankml.ollama_address import is_loopback
 from bankml.room import Measure, short
 from bankml.settings import Settings
@@ -134,19 +135,22 @@ class OllamaEmbedder(Identified):
         return short(self.model, self._need, self._measure) if here else None
 
 
-def of_store(model: OllamaModel, settings: Settings) -> OllamaEmbedder:
+def of_store(model: OllamaModel, settings: Settings, prefixes: Override | None = None) -> OllamaEmbedder:
     """The embedder of a model whose manifest lies here. Raises ModelError where its weights cannot be found."""
-    return OllamaEmbedder(str(model.name), Identity.of_ollama(model), model.digest, settings)
+    identity = Identity.of_ollama(model).overridden(prefixes)
+    return OllamaEmbedder(str(model.name), identity, model.digest, settings)
 
 
-def of_name(settings: Settings, name: str | os.PathLike[str] | None = None) -> OllamaEmbedder:
+def of_name(
+    settings: Settings, name: str | os.PathLike[str] | None = None, prefixes: Override | None = None
+) -> OllamaEmbedder:
     """The embedder of a model that Ollama has; None: BANKML_EMBED_MODEL, else bge-m3.
 
     By its manifest if that can be read here, else by what Ollama itself says of its weights. Raises Error.
     """
     wanted = os.fspath(name) if name else settings.embed_model or BGE_M3.name
     if model := ollama_store.find(wanted, settings):
-        return of_store(model, settings)
+        return of_store(model, settings, prefixes)
     api, full = Api(settings.ollama), str(OllamaName.parse(wanted))
     row = api.listed(full, GLANCE) or {}  # first: what is pulled before the weights are told is noticed then
     identity = Identity.of_shown(full, api.shown(full, GLANCE), row)
@@ -155,7 +159,7 @@ def of_name(settings: Settings, name: str | os.PathLike[str] | None = None) -> O
             f"{full} is in no store of Ollama that can be read here, and what answers at {api.url} does not tell its "
             f"weights: if that is an Ollama, run `ollama pull {wanted}`, else set BANKML_OLLAMA to where one listens"
         )
-    return OllamaEmbedder(full, identity, _manifest(row) or None, settings)
+    return OllamaEmbedder(full, identity.overridden(prefixes), _manifest(row) or None, settings)
 
 
 def _manifest(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from bankml.errors import ModelError
+from bankml.errors import ModelError, NotFetchedError
 from bankml.models import atomic, disk, notice, wheel
 from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Preset
@@ -48,7 +48,7 @@ def make(preset: Preset, settings: Settings, progress: Progress) -> Path:
 
 def _check_allowed(preset: Preset, settings: Settings) -> None:
     if settings.skip_model_download:
-        raise ModelError(
+        raise NotFetchedError(
             f"the model {preset.name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download of "
             f"{human(preset.download_bytes)}: unset it, or name a GGUF file or a model of Ollama"
         )

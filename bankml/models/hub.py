@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from bankml.errors import InputError, ModelError
+from bankml.errors import InputError, ModelError, NotFetchedError
 from bankml.models.hub_name import HubName
 from bankml.settings import Environment
 
@@ -24,7 +24,7 @@ PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _ODD = re.compile(r"[^!-~]")  # what no address holds
 
 
-class PassingError(ModelError):
+class PassingError(NotFetchedError):
     """A failure that may be over in a moment: the hub is busy or a connection broke."""
 
 

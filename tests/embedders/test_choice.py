@@ -10,6 +10,8 @@ from bankml.embedders import NativeEmbedder, choose
 from bankml.embedders.licences import check_licence
 from bankml.embedders.ollama import OllamaEmbedder
 from bankml.errors import LicenceError, UnavailableError
+from bankml.models.prefixes import Override
+from bankml.settings import Settings
 from oracle import seeded
 from tests.embedders.conftest import foreign
 from tests.ollama_store import Store
@@ -120,3 +122,38 @@ def test_a_licence_that_is_not_open_must_be_allowed_by_name(tmp_path: Path) -> N
         check_licence(ours, ["MIT", "tiny", ""])
     check_licence(ours, ["MIT", "Unknown"])
     check_licence(ours, "unknown")
+
+
+@pytest.mark.usefixtures("stocked_home")
+def test_prefixes_in_place_of_the_familys(e5: Path) -> None:
+    """Each on its own side alone, and "" is none at all."""
+    query, document = f"find: {TEXT}", f"passage: {TEXT}"
+    with Encoder(e5) as encoder:
+        found, passage, plain = encoder.encode([query, document, TEXT])
+    ours = choose(name="e5-small", prefixes=Override(query="find: "))
+    assert (ours.document_prefix, ours.query_prefix) == ("passage: ", "find: ")
+    assert np.abs(ours.embed([TEXT])[0] - passage).max() < 1e-6
+    assert np.abs(ours.embed([TEXT], query=True)[0] - found).max() < 1e-6
+    ours.close()
+    bare = choose(name="e5-small", prefixes=Override("", ""))
+    for side in (False, True):
+        assert np.abs(bare.embed([TEXT], query=side)[0] - plain).max() < 1e-6
+    bare.close()
+
+
+@pytest.mark.usefixtures("ollama")
+@pytest.mark.parametrize("name", ["sky", "cloud"])
+def test_prefixes_of_a_model_that_ollama_runs(name: str) -> None:
+    ours = choose(name=name, provider="ollama", prefixes=Override("a ", "b "))
+    assert (ours.document_prefix, ours.query_prefix) == ("a ", "b ")
+    assert (ours.dtype, ours.pooling) == ("", "")  # whether or not its file can be read here
+
+
+@pytest.mark.usefixtures("stocked_home")
+def test_the_name_that_finds_a_model_again(tmp_path: Path) -> None:
+    tiny = seeded.tiny(tmp_path / "tiny.gguf")
+    assert choose(name="minilm").reference == "all-MiniLM-L6-v2"
+    assert choose(name=tiny).reference == str(tiny)
+    own = Settings.read().models / "own.gguf"
+    own.write_bytes(tiny.read_bytes())
+    assert choose(name="own").reference == "own"

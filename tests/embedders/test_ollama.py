@@ -20,6 +20,7 @@ from bankml.embedders.identity import Identity
 from bankml.embedders.ollama import OllamaEmbedder, of_store
 from bankml.errors import BusyError, CancelledError, InputError, ModelWarning, NotFiniteError, UnavailableError
 from bankml.models import ollama_store
+from bankml.models.prefixes import Override
 from bankml.settings import Settings
 from tests.embedders.conftest import foreign
 from tests.embedders.scripted import Scripted, send, vector
@@ -379,6 +380,7 @@ def test_a_store_that_cannot_be_read_is_told_by_ollama(
     assert ours.status()["bytes"] == 1000
     assert ollama.asked("/api/show")[-1] == {"model": "cloud:latest"}
     assert ours.embed(["sky"]).shape == (1, 64)
+    assert choose(name="cloud", prefixes=Override(query="find: ")).query_prefix == "find: "
 
 
 def test_weights_that_are_pulled_anew_are_noticed_where_no_store_can_be_read(

@@ -1,0 +1,40 @@
+"""What the store says of itself, by key."""
+
+import sqlite3
+
+
+def get(db: sqlite3.Connection, key: str) -> str | None:
+    """The value, None where there is none."""
+    row = db.execute("SELECT value FROM config WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def put(db: sqlite3.Connection, key: str, value: str | None) -> None:
+    """Sets the value; None removes it."""
+    if value is None:
+        db.execute("DELETE FROM config WHERE key = ?", (key,))
+    else:
+        db.execute("INSERT OR REPLACE INTO config VALUES (?, ?)", (key, value))
+
+
+def store_id(db: sqlite3.Connection) -> str:
+    """Which store it is, wherever its file goes: 32 hex digits."""
+    return get(db, "store_id") or ""
+
+
+def generation(db: sqlite3.Connection) -> int:
+    """Raised by every transaction that wrote."""
+    return int(get(db, "generation") or 0)
+
+
+def epoch(db: sqlite3.Connection) -> int:
+    """Raised when the vector of a chunk may be another than before; chunks that come and go do not raise it."""
+    return int(get(db, "epoch") or 0)
+
+
+def raise_generation(db: sqlite3.Connection) -> None:
+    put(db, "generation", str(generation(db) + 1))
+
+
+def raise_epoch(db: sqlite3.Connection) -> None:
+    put(db, "epoch", str(epoch(db) + 1))

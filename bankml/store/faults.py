@@ -1,0 +1,47 @@
+"""What SQLite refuses, in one sentence each."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bankml.errors import BusyError, StoreError
+
+SENTENCES = {
+    sqlite3.SQLITE_NOTADB: "is no knowledge base: it is not a SQLite database; name another file with --db",
+    sqlite3.SQLITE_CORRUPT: "is damaged: `bankml doctor` says where; copy it before anything else is tried",
+    sqlite3.SQLITE_FULL: "has no more room on its disk: free some and do it again; what was stored before is kept",
+    sqlite3.SQLITE_READONLY: "cannot be written: it, its folder or its disk is read-only",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check that its folder exists and that you may use both",
+    sqlite3.SQLITE_PERM: "is not yours to open: change its owner or its mode",
+    sqlite3.SQLITE_AUTH: "is not yours to open: change its owner or its mode",
+    sqlite3.SQLITE_IOERR: "cannot be read or written to its end: its disk failed, is full, or the file was truncated",
+}
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Errors of SQLite as StoreError or BusyError; those of our own statements stay as they are."""
+    try:
+        yield
+    except sqlite3.IntegrityError:
+        raise
+    except sqlite3.Error as error:
+        raise _sentence(path, _code(error), error) from error
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary code. Errors of the binding have none; of these only text that is no UTF-8 is the file's."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF
+    if isinstance(error, sqlite3.OperationalError):
+        return sqlite3.SQLITE_CORRUPT
+    raise error
+
+
+def _sentence(path: Path, code: int, error: sqlite3.Error) -> StoreError | BusyError:
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return BusyError(f"{path} is being written by another process that does not end: try again when it has")
+    why = SENTENCES.get(code, f"cannot be used ({error})")
+    return StoreError(f"{path} {why}")

@@ -1,0 +1,157 @@
+"""A knowledge base's file, read and written by many threads and processes."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bankml.errors import StoreError
+from bankml.private_file import PRIVATE
+from bankml.store import config
+from bankml.store.connection import connect, writable
+from bankml.store.faults import told
+from bankml.store.migrations import NO_STORE, migrate, recognise
+from bankml.store.schema import VERSION
+
+
+class Store:
+    """SQLite with a write-ahead log: readers see one state and never wait, writers take turns."""
+
+    def __init__(self, path: Path, read_only: bool = False) -> None:
+        """As `open`, which is what to call."""
+        self.path = path
+        self.read_only = read_only or not writable(path)
+        self._lock = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        with told(path):
+            self._idle.append(self._first())
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """A new file that its owner alone may read, or the store that is there already. Raises StoreError."""
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if os.path.lexists(path):
+                _check_regular(path)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, PRIVATE))
+        except OSError as error:
+            raise StoreError(f"{path} cannot be made ({error.strerror}): name another file with --db") from None
+        with told(path):
+            db = connect(path, read_only=False)
+            try:
+                if not recognise(db, path):
+                    db.execute("PRAGMA journal_mode = WAL")
+                migrate(db, path)
+            finally:
+                db.close()
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path, read_only: bool = False) -> Self:
+        """The store at `path`, brought to this version's tables. `read_only`: nothing is ever written.
+
+        Raises StoreError: there is none, it is another program's, of a newer bankml, or damaged.
+        """
+        if not os.path.lexists(path):
+            raise StoreError(f"there is no knowledge base at {path}: {NO_STORE}")
+        _check_regular(path)
+        return cls(path, read_only)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One state of the file, whatever is written meanwhile. Raises StoreError."""
+        with told(self.path), self._connection() as db:
+            db.execute("BEGIN")
+            try:
+                db.execute("SELECT value FROM config WHERE key = 'generation'").fetchone()  # the state is of now
+                yield db
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The one transaction that writes: on the disk when the block ends, undone when it raises.
+
+        Raises the generation when anything was written; BusyError when others write for a minute; StoreError.
+        """
+        if self.read_only:
+            raise StoreError(f"{self.path} cannot be written: it, its folder or its disk is read-only")
+        with told(self.path), self._connection() as db:
+            db.execute("BEGIN IMMEDIATE")
+            before = db.total_changes
+            try:
+                yield db
+                if db.total_changes != before:
+                    config.raise_generation(db)
+                db.execute("COMMIT")
+            finally:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Lets go of the file; blocks that are open end as they would."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for db in idle:
+            db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _first(self) -> sqlite3.Connection:
+        db = connect(self.path, self.read_only)
+        try:
+            version = recognise(db, self.path)
+            if version == 0:
+                raise StoreError(f"{self.path} is empty: {NO_STORE}")
+            if version < VERSION and self.read_only:
+                raise StoreError(
+                    f"{self.path} is of an older bankml (schema {version}) and cannot be written here: "
+                    "copy it to where it can be, and open it once"
+                )
+            migrate(db, self.path)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        db = self._taken()
+        try:
+            yield db
+        finally:
+            self._give_back(db)
+
+    def _give_back(self, db: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(db)
+                return
+        db.close()
+
+    def _taken(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"{self.path} was closed: open it again")
+            if self._idle:
+                return self._idle.pop()
+        return connect(self.path, self.read_only)
+
+
+def _check_regular(path: Path) -> None:
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise StoreError(f"{path} is {kind}: name a file with --db")

@@ -1,0 +1,175 @@
+"""One file, many readers and writers, and what is said of files that are no store."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from bankml.errors import BusyError, StoreError
+from bankml.store import Store, config, connection
+from bankml.store.schema import APPLICATION_ID, VERSION
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.create(tmp_path / "folder" / "kb.db") as store:
+        yield store
+
+
+def test_a_new_store_is_its_owners_alone_and_knows_itself(store):
+    assert stat.S_IMODE(os.stat(store.path).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(store.path.parent).st_mode) & 0o077 == 0
+    with store.reading() as db:
+        assert len(config.store_id(db)) == 32
+        assert config.get(db, "schema_version") == str(VERSION)
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA foreign_keys").fetchone() == (1,)
+    journal = store.path.with_name("kb.db-wal")
+    assert stat.S_IMODE(os.stat(journal).st_mode) == 0o600
+
+
+def test_making_one_where_there_is_one_leaves_it_as_it_is(store):
+    with store.reading() as db:
+        before = config.store_id(db)
+    with Store.create(store.path) as again, again.reading() as db:
+        assert config.store_id(db) == before
+
+
+def test_many_may_make_it_at_once(tmp_path):
+    path = tmp_path / "kb.db"
+    make = "import sys, pathlib; from bankml.store import Store; Store.create(pathlib.Path(sys.argv[1]))"
+    makers = [subprocess.Popen([sys.executable, "-c", make, path], stderr=subprocess.PIPE) for _ in range(4)]
+    assert [maker.communicate()[1] for maker in makers] == [b""] * 4
+    with Store.open(path) as store, store.reading() as db:
+        assert db.execute("SELECT count(*) FROM migrations").fetchone() == (VERSION,)
+
+
+def test_what_is_written_raises_the_generation_and_what_fails_is_undone(store):
+    with store.writing() as db:
+        config.put(db, "a", "1")
+    with pytest.raises(ZeroDivisionError), store.writing() as db:
+        config.put(db, "a", str(1 / (config.put(db, "a", "2") or 0)))
+    with store.writing() as db:  # nothing is written
+        pass
+    with store.reading() as db:
+        assert (config.get(db, "a"), config.generation(db)) == ("1", 1)
+
+
+def test_a_reader_sees_one_state_while_another_writes(store):
+    with store.reading() as old:
+        with store.writing() as db:
+            config.put(db, "a", "1")
+            with store.reading() as other:
+                assert config.get(other, "a") is None
+        assert (config.get(old, "a"), config.generation(old)) == (None, 0)
+    with store.reading() as new:
+        assert config.get(new, "a") == "1"
+
+
+def test_threads_that_write_take_turns(store):
+    def add():
+        for _ in range(20):
+            with store.writing() as db:
+                config.put(db, "n", str(int(config.get(db, "n") or 0) + 1))
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with store.reading() as db:
+        assert (config.get(db, "n"), config.generation(db)) == ("80", 80)
+
+
+def test_a_writer_that_does_not_end_is_told_of(store, monkeypatch):
+    monkeypatch.setattr(connection, "PATIENCE", 0.05)
+    with (
+        Store.open(store.path) as other,
+        store.writing(),
+        pytest.raises(BusyError, match="another process"),
+        other.writing(),
+    ):
+        pass
+
+
+def test_there_is_none(tmp_path):
+    with pytest.raises(StoreError, match=r"no knowledge base at .*kb\.db: run `bankml init`"):
+        Store.open(tmp_path / "kb.db")
+
+
+def test_an_empty_file_is_none_yet(tmp_path):
+    (tmp_path / "kb.db").touch()
+    with pytest.raises(StoreError, match="is empty: run `bankml init`"):
+        Store.open(tmp_path / "kb.db")
+    Store.create(tmp_path / "kb.db").close()
+    Store.open(tmp_path / "kb.db").close()
+
+
+@pytest.mark.parametrize("application", [0, 42])
+def test_another_programs_database_is_left_alone(tmp_path, application):
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE config (key, value)")
+        db.execute(f"PRAGMA application_id = {application}")
+    before = path.read_bytes()
+    for use in (Store.open, Store.create):
+        with pytest.raises(StoreError, match="another program"):
+            use(path)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_asks_for_a_newer_bankml(store):
+    with store.writing() as db:
+        db.execute("INSERT INTO migrations VALUES (?, 'of the future', 0)", (VERSION + 1,))
+    with pytest.raises(StoreError, match=rf"newer bankml \(schema {VERSION + 1}.*pip install"):
+        Store.open(store.path)
+
+
+def test_what_is_no_database_is_told(tmp_path):
+    path = tmp_path / "kb.db"
+    path.write_text("my notes " * 1000)
+    for use in (Store.open, Store.create):
+        with pytest.raises(StoreError, match="not a SQLite database"):
+            use(path)
+    assert path.read_text() == "my notes " * 1000
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_is_told(tmp_path, make):
+    make(tmp_path / "kb.db")
+    for use in (Store.open, Store.create):
+        with pytest.raises(StoreError, match="name a file with --db"):
+            use(tmp_path / "kb.db")
+
+
+def test_a_migration_that_fails_leaves_the_version_before(tmp_path, monkeypatch):
+    from bankml.store import migrations
+
+    path = tmp_path / "kb.db"
+    Store.create(path).close()
+    broken = (*migrations.MIGRATIONS, ("breaks", ("CREATE TABLE new (a)", "INSERT INTO nowhere VALUES (1)")))
+    monkeypatch.setattr(migrations, "MIGRATIONS", broken)
+    monkeypatch.setattr(migrations, "VERSION", VERSION + 1)
+    with pytest.raises(StoreError):
+        Store.open(path)
+    monkeypatch.undo()
+    with Store.open(path) as store, store.reading() as db:
+        assert not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'new'").fetchall()
+        assert db.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+
+
+def test_text_that_is_no_utf8_is_damage(store):
+    with store.writing() as db:
+        db.execute("INSERT INTO config VALUES ('a', CAST (x'ff' AS TEXT))")
+    with pytest.raises(StoreError, match="damaged"), store.reading() as db:
+        config.get(db, "a")
+
+
+def test_a_closed_store_says_so(store):
+    store.close()
+    with pytest.raises(StoreError, match="was closed"), store.reading():
+        pass
