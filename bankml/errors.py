@@ -81,3 +81,7 @@ class UnavailableError(Error):
 
 class LicenceError(UnavailableError):
     """A model whose licence is not known to be open, where it was not allowed by name."""
+
+
+class DocumentError(InputError):
+    """A file without a text that can be read; the sentence goes on from its name."""

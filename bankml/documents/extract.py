@@ -1,0 +1,42 @@
+"""The bytes of a file → its text with structure."""
+
+from collections.abc import Callable
+
+from bankml.documents.code import DECLARED as IN_CODE
+from bankml.documents.code import code
+from bankml.documents.decoding import decoded
+from bankml.documents.extracted import Extracted
+from bankml.documents.html import DECLARED as IN_HTML
+from bankml.documents.html import html
+from bankml.documents.json_document import json_document
+from bankml.documents.kinds import kind
+from bankml.documents.markdown import markdown
+from bankml.documents.plain import plain
+from bankml.documents.rows import jsonl, separated
+from bankml.errors import DocumentError
+
+EXTRACTOR = 1  # raised when the same file would give another text or other blocks
+LARGEST = 64 << 20  # bytes
+
+READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
+    "text": plain,
+    "rst": lambda name, text, notes: plain(name, text, notes, "rst"),
+    "markdown": markdown,
+    "html": html,
+    "code": code,
+    "json": json_document,
+    "jsonl": jsonl,
+    "csv": separated,
+}
+DECLARED = {"html": IN_HTML, "code": IN_CODE}
+
+
+def extract(name: str, content: bytes) -> Extracted:
+    """What is in a file called `name`. Raises DocumentError, a sentence that goes on from the file's name."""
+    if len(content) > LARGEST:
+        raise DocumentError(f"has {len(content):,} bytes, more than the {LARGEST >> 20} MiB that are read: split it")
+    type = kind(name, content)
+    if type not in READERS:
+        raise DocumentError(f"is of the kind {type}, which is not read")
+    text, notes = decoded(content, DECLARED.get(type))
+    return READERS[type](name, text, notes)

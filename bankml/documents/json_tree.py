@@ -1,0 +1,74 @@
+"""JSON as a tree that keeps the line of each value, however deep it is."""
+
+import json
+import re
+from dataclasses import dataclass, field
+
+import orjson
+
+from bankml.utf8 import whole
+
+# Of a text that is known to be JSON: a string, a bracket, or a number or word.
+TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)"|([\[{])|([\]}])|([^\s,:\[\]{}"]++)', re.DOTALL)
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A string, or a number or word as it is written; "" for null."""
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class Branch:
+    """An array or an object, whose members have keys; an array's have "". A key that comes twice is there twice."""
+
+    line: int
+    is_object: bool
+    members: list[tuple[str, "Node"]] = field(default_factory=list)
+
+
+Node = Leaf | Branch
+
+
+def tree(text: str) -> Node:
+    """Its root. Raises ValueError, with what is wrong, where the text is no JSON or nested too deeply."""
+    value(text)
+    open: list[Branch] = [Branch(1, False)]
+    key: str | None = None
+    at, line = 0, 1
+    for token in TOKEN.finditer(text):
+        line += text.count("\n", at, token.start())
+        at = token.start()
+        string, opens, closes, word = token.groups()
+        if closes:
+            open.pop()
+            continue
+        node: Node = Branch(line, opens == "{") if opens else Leaf(line, _leaf(string, word))
+        if open[-1].is_object and key is None:
+            key = _leaf(string, word)
+            continue
+        open[-1].members.append((key or "", node))
+        key = None
+        if isinstance(node, Branch):
+            open.append(node)
+    return open[0].members[0][1]
+
+
+def value(text: str) -> object:
+    """What the text says. Raises ValueError where it is no JSON or nested too deeply."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        pass
+    try:
+        return json.loads(text)  # which takes NaN, lone surrogates and long numbers
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _leaf(string: str | None, word: str | None) -> str:
+    if string is None:
+        return "" if word == "null" or word is None else word
+    return str(whole(json.loads(f'"{string}"', strict=False))) if "\\" in string else string
