@@ -84,11 +84,13 @@ def insert(
     return len(rows)
 
 
-def finish(db: sqlite3.Connection, bound: Bound) -> None:
-    """The new vectors in the place of the old, with the model that they are of."""
+def finish(db: sqlite3.Connection, bound: Bound) -> int:
+    """The new vectors in the place of the old, with the model that they are of; how many are of a text that was cut."""
+    truncated = int(config.get(db, TRUNCATED) or 0)
     vectors.swap(db)
     bound.write(db)
     _forget(db)
+    return truncated
 
 
 def discard(db: sqlite3.Connection) -> None:

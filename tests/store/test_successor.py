@@ -53,7 +53,7 @@ def test_the_old_stay_until_the_new_are_put_in_their_place(store):
         assert successor.unfinished(db) == successor.Unfinished(NEW, 4, 1)
         epoch = config.epoch(db)
     with store.writing() as db:
-        successor.finish(db, NEW)
+        assert successor.finish(db, NEW) == 1
     assert rows(store) == [(n, NEW.fingerprint, [length, 1.0]) for n, length in ((1, 3), (2, 3), (3, 3), (4, 5))]
     with store.reading() as db:
         assert (Bound.read(db), successor.unfinished(db)) == (NEW, None)

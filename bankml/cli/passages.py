@@ -1,0 +1,67 @@
+"""Passages that were found, for people: drawn on a terminal, a tab between fields elsewhere."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from bankml.library.snippet import Snippet, snippet
+from bankml.terms import marked
+from bankml.utf8 import printable
+
+if TYPE_CHECKING:
+    from bankml.library.hit import Found, Hit
+
+
+def write_passages(found: "Found", query: str, explain: bool = False) -> None:
+    """The passages and the status line, on stdout."""
+    terms = marked(query)
+    shown = [(hit, snippet(printable(hit.text.replace("\n", " ").replace("\t", " ")), terms)) for hit in found.results]
+    if sys.stdout.isatty():
+        _draw(shown, found.status)
+    else:
+        for rank, (hit, part) in enumerate(shown, 1):
+            print(rank, _place(hit), printable(hit.heading), *_numbers(hit), part.text, sep="\t")
+        print(f"# {printable(found.status)}")
+    if explain:
+        for name, value in found.explained.items():
+            print(f"# {name}: {printable(_told(value))}")
+
+
+def _place(hit: "Hit") -> str:
+    """`notes.md:12`, as editors and terminals open it; `book.pdf, page 3`."""
+    path = printable(hit.path)
+    if hit.line is not None:
+        return f"{path}:{hit.line}"
+    return path if hit.page is None else f"{path}, page {hit.page}"
+
+
+def _numbers(hit: "Hit") -> list[str]:
+    cosine = "" if hit.cosine is None else f"{hit.cosine:.3f}"
+    return [cosine, *("" if rank is None else str(rank) for rank in (hit.words_rank, hit.meaning_rank))]
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {count:,}" for key, count in value.items()) or "none"
+    return str(value)
+
+
+def _draw(shown: "list[tuple[Hit, Snippet]]", status: str) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console()
+    for rank, (hit, part) in enumerate(shown, 1):
+        console.print(Text.assemble(f"{rank}  ", (_place(hit), "bold"), f"  {printable(hit.heading)}"))
+        text = Text(part.text)
+        for start, end in part.spans:
+            text.stylize("bold reverse", start, end)
+        console.print(Padding(text, (0, 0, 0, 3)))
+        console.print(Padding(Text(_facts(hit), "dim"), (0, 0, 1, 3)))
+    console.print(Text(printable(status), "italic"))
+
+
+def _facts(hit: "Hit") -> str:
+    cosine, words, meaning = _numbers(hit)
+    named = (("cosine", cosine), ("words", words), ("meaning", meaning))
+    return "  ".join(f"{name} {value}" for name, value in named if value)

@@ -1,0 +1,82 @@
+"""`bankml search`."""
+
+from dataclasses import asdict
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.store import Db, opened
+from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from bankml.library.hit import Found
+
+N = 10
+
+
+class Mode(StrEnum):
+    """What ranks."""
+
+    words = "words"
+    meaning = "meaning"
+    fused = "fused"
+
+
+def search(
+    query: Annotated[list[str], typer.Argument(help="What to find: words, or a question.", show_default=False)],
+    results: Annotated[int, typer.Option("-n", "--results", min=1, max=1000, help="How many at most.")] = N,
+    mode: Annotated[Mode, typer.Option(help="What ranks: words alone, meaning alone, or both.")] = Mode.fused,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Only files that match, or lie in a folder that does: 'notes/**/*.md', /home/me/notes (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    type: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TYPE", help="Only documents of this type: markdown, pdf, … (repeatable).", show_default=False
+        ),
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Only files changed on this day or later.", show_default=False)
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Only files changed before this day.", show_default=False)
+    ] = None,
+    document: Annotated[
+        int | None, typer.Option(metavar="ID", help="Only this document, by its id.", show_default=False)
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also tell how they were found.")] = False,
+    model: Model = None,
+    db: Db = None,
+    json: AsJson = False,
+) -> None:
+    """Print the passages that fit best, with their file and line; the last line says who ranked them."""
+    from bankml.library.binding import embedder
+    from bankml.library.search import Searcher
+
+    asked = " ".join(query)
+    with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
+        found = searcher.search(
+            asked, results, mode.value, path=path, type=type, after=after, before=before, document=document
+        )
+        if json:
+            write_json(_object(found, asked, explain))
+        else:
+            from bankml.cli.passages import write_passages
+
+            write_passages(found, asked, explain)
+
+
+def _object(found: "Found", query: str, explain: bool) -> dict[str, Any]:
+    from bankml.library.snippet import snippet
+    from bankml.terms import marked
+
+    terms = marked(query)
+    results = [{**asdict(hit), "snippet": snippet(hit.text, terms)._asdict()} for hit in found.results]
+    return {"results": results, "status": found.status} | ({"explained": found.explained} if explain else {})
