@@ -3,6 +3,7 @@
 from bankml.documents.chunk import Chunk
 from bankml.documents.chunking import CHUNKER, OVERLAP, SIZE, chunks
 from bankml.documents.estimate import estimate
+from bankml.documents.extract import EXTRACTOR, extract
 from bankml.documents.extracted import Block, Extracted
 from bankml.documents.source import Failure, Source
 from bankml.documents.sources import sources
@@ -10,6 +11,7 @@ from bankml.documents.walk import Options
 
 __all__ = [
     "CHUNKER",
+    "EXTRACTOR",
     "OVERLAP",
     "SIZE",
     "Block",
@@ -20,5 +22,6 @@ __all__ = [
     "Source",
     "chunks",
     "estimate",
+    "extract",
     "sources",
 ]

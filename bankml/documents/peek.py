@@ -1,13 +1,20 @@
-"""How a file begins, where its name does not tell what it is: `.ts` is TypeScript, and a film."""
+"""Which files of a folder may be documents: by their names, and by how they begin, as `.ts` may be a film."""
 
 import os
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE, BOM_UTF32_BE
 
+from bankml.documents.decoding import LOOKED_AT, is_binary
+from bankml.documents.kinds import KINDS, NAMES
 from bankml.documents.source import FLAGS
 
-LOOKED_AT = 1024  # bytes
-# What documents begin with though they are no text, or text with NULs in it (UTF-32's mark begins with UTF-16's).
-BEGINNINGS = (b"%PDF", b"PK\3\4", BOM_UTF16_LE, BOM_UTF16_BE, BOM_UTF32_BE)
+PACKED = frozenset("pdf docx pptx xlsx epub".split())  # documents that are no text
+BEGINNINGS = (b"%PDF", b"PK\3\4")  # of these
+
+
+def known(name: str) -> bool:
+    """Whether a file of this name can be a document: by its ending, or as it has none (README, LICENSE)."""
+    name = name.lower()
+    ending = os.path.splitext(name)[1][1:]
+    return not ending or ending in KINDS or ending in PACKED or name in NAMES
 
 
 def begins_binary(path: str) -> bool:
@@ -22,4 +29,4 @@ def begins_binary(path: str) -> bool:
         return False
     finally:
         os.close(descriptor)
-    return b"\0" in head and not head.startswith(BEGINNINGS)
+    return is_binary(head) and not head.startswith(BEGINNINGS)

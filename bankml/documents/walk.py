@@ -11,7 +11,7 @@ from bankml.documents.chosen import Chosen
 from bankml.documents.glob import Glob
 from bankml.documents.ignored import Ignored
 from bankml.documents.noise import marked_so, named_so
-from bankml.documents.peek import begins_binary
+from bankml.documents.peek import begins_binary, known
 from bankml.documents.source import LARGEST, Failure, Source, sentence, unfit
 from bankml.errors import InputError
 
@@ -20,11 +20,6 @@ OWN = "is the knowledge base's own file and no document: leave it out"
 
 Found = Iterator[Source | Failure]
 Inode = tuple[int, int]  # and the device before it
-
-
-def any_name(_: str) -> bool:
-    """Every file may be a document."""
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +34,7 @@ class Options:
     hidden: bool = False
     follow_symlinks: bool = False
     own: Collection[Path] = ()
-    known: Callable[[str], bool] = any_name
+    known: Callable[[str], bool] = known
     largest: int = LARGEST
 
 

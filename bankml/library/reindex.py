@@ -12,10 +12,13 @@ from time import monotonic
 from bankml.embedders.counting import Counting
 from bankml.embedders.embedder import Cancelled, Embedder, Floats
 from bankml.embedders.recipe import fingerprint
-from bankml.errors import CancelledError, NotFiniteError
+from bankml.errors import CancelledError, NotFiniteError, StoreError
+from bankml.library import room
 from bankml.library.reindexed import Reindexed, Without
 from bankml.library.sole import sole
+from bankml.sizes import human
 from bankml.store import Bound, Store, successor, vectors
+from bankml.store.faults import full
 
 SHORT, LONG = 0.25, 1.0  # seconds of a batch: below, the next takes twice as many texts; above, half
 MOST = 256  # texts of a batch
@@ -44,7 +47,7 @@ def reindex(
 def discard(store: Store) -> int:
     """Gives the room of what an interrupted run has made to what is stored next; how many chunks' vectors that was.
 
-    Raises BusyError when it is not interrupted but at work, StoreError.
+    Raises BusyError when it is not interrupted but at work, StoreError; on a full disk a little must be freed first.
     """
     with sole(store.path), store.writing() as db:
         found = successor.unfinished(db)
@@ -69,8 +72,11 @@ class _Run:
         begun = monotonic()
         self._sweep()
         self._begin()
-        while not self._finished():
-            self._embed(self._lacking())
+        try:
+            while not self._finished():
+                self._embed(self._lacking())
+        except StoreError as error:
+            raise self._full() if full(error) else error from error
         self._sweep()
         self._done.seconds = monotonic() - begun
         return self._done
@@ -79,6 +85,16 @@ class _Run:
         with self._store.writing() as db:
             before, begun = Bound.read(db), successor.begin(db, self._bound)
             self._done = Reindexed(self._bound, before, _chunks(db), resumed=begun.chunks)
+            room.check(db, self._store.path, self._done.chunks - begun.chunks, self._bound.dims)
+
+    def _full(self) -> StoreError:
+        done, chunks = self._done.done, self._done.chunks
+        kept, lacking = (human(room.need(rows, self._bound.dims)) for rows in (done, chunks - done))
+        return StoreError(
+            f"{self._store.path} has no more room on its disk: {done:,} of {chunks:,} chunks are embedded anew and "
+            f"kept ({kept}), the old vectors answer; free {lacking} or more and run the same again, which goes on, or "
+            "give it up with `bankml reindex --discard`"
+        )
 
     def _lacking(self) -> list[str]:
         with self._store.reading() as db:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from bankml.errors import StoreError
-from bankml.library import doctor
+from bankml.library import doctor, sidecar
 from bankml.library.reindex import reindex
+from bankml.library.search import Searcher
 from bankml.store import Store, config, successor, vectors
 
 TEXTS = [f"text {number} of a few" for number in range(12)]
@@ -215,6 +216,24 @@ def test_vectors_of_another_recipe(kb, examine):
     damage(kb, ("UPDATE chunks_vec SET fingerprint = 'ffff' WHERE chunk_id IN (1, 2)",))
     found = examine(kb)["coverage"]
     assert (found.examples[0], found.remedy) == ("chunk 1 has one of ffff", "`bankml reindex`")
+
+
+def test_a_matrix_that_differs_from_the_table_is_removed(
+    kb, put, small, embedder, examine, repair, settings, monkeypatch
+):
+    monkeypatch.setattr(sidecar, "LEAST", 1)
+    put(kb, "more", [f"one more text, {number}" for number in range(288)])
+    reindex(kb, embedder(small))
+    with Searcher(kb, lambda: embedder(small)) as searcher:
+        searcher.search("text")
+    assert examine(kb) == {}
+    place = sidecar.place(kb.path)
+    content = bytearray(place.read_bytes())
+    content[-2 * 256] ^= 1  # the last row but one, of which its head has no sum
+    place.write_bytes(content)
+    assert examine(kb)["matrix"].examples == ("chunk 299",)
+    assert repair(kb) == ["the matrix was removed; the next search makes it anew"]
+    assert examine(kb) == {}
 
 
 def test_files_that_are_gone_or_changed(kb, examine, tmp_path):

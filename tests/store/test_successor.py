@@ -1,10 +1,9 @@
 """New vectors beside the old, and in their place at once."""
 
-import sqlite3
-
 import numpy as np
 import pytest
 
+from bankml.errors import StoreError
 from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, successor, vectors
 
 OLD = Bound("old", 4, "aa" * 32, "a" * 16)
@@ -118,6 +117,6 @@ def test_new_vectors_have_the_new_width(store):
     with store.writing() as db:
         successor.begin(db, NEW)
         keys = successor.lacking(db)
-    with pytest.raises(sqlite3.IntegrityError), store.writing() as db:
+    with pytest.raises(StoreError, match=r"contradicts this, which was not stored.*CHECK"), store.writing() as db:
         successor.insert(db, keys, np.ones((3, 3), np.float32), NEW, ())
     assert not rows(store, "chunks_vec_next")

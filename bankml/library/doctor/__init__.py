@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from bankml.errors import Error
-from bankml.library.doctor import file, model, passages, sources, vectors
+from bankml.library.doctor import file, matrix, model, passages, sources, vectors
 from bankml.library.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
 from bankml.store import Store
@@ -44,11 +44,12 @@ def _found(store: Store, settings: Settings) -> Iterator[Finding]:
         ("words", partial(passages.fts, store)),
         ("vectors", partial(vectors.numbers, store)),
         ("coverage", partial(vectors.recipes, store, settings)),
+        ("matrix", partial(matrix.matrix, store, settings)),
         ("files", partial(sources.files, store)),
         ("model", partial(model.model, store, settings)),
     ]
     for name, check in checks:
         try:
             yield check()
-        except Error as error:
-            yield ill(name, [str(error)], "it cannot be looked at", file.RESTORE)
+        except Exception as error:  # a damaged row can be of any type
+            yield ill(name, [str(error) or type(error).__name__], "it cannot be looked at", file.RESTORE)

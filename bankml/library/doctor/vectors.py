@@ -38,7 +38,7 @@ def recipes(store: Store, settings: Settings) -> Finding:
     """Whether every chunk has a vector of the recipe that is searched."""
     with store.reading() as db:
         bound = Bound.read(db)
-        recipe = _recipe(store, settings) or (bound.fingerprint if bound else "")
+        recipe = recipe_of(store, settings, bound)
         rows = db.execute(
             "SELECT id, fingerprint FROM chunks LEFT JOIN chunks_vec ON chunk_id = id WHERE fingerprint IS NOT ?",
             (recipe,),
@@ -75,12 +75,12 @@ def _wrong(ids: list[int], blobs: list[bytes], size: int | None) -> list[tuple[i
     return wrong
 
 
-def _recipe(store: Store, settings: Settings) -> str:
-    """Of the model that searches use; "" where it cannot be had."""
+def recipe_of(store: Store, settings: Settings, bound: Bound | None) -> str:
+    """Of the vectors that searches use: the model's as it is now, else the recorded one; "" where there is none."""
     try:
         return fingerprint(binding.embedder(store, settings))
     except Error:
-        return ""
+        return bound.fingerprint if bound else ""
 
 
 def _removed(store: Store, ids: list[int]) -> str:
