@@ -127,6 +127,10 @@ def test_the_sentence_names_both_both_dims_the_remedy_and_who_said_it(
 
 def test_a_model_that_is_not_here_is_another_all_the_same(bound: Store) -> None:
     assert "specifies 'bge-m3' (1024 dim). Run bankml reindex --model bge-m3 " in refused(bound, "bge-m3")
+    for name in ("nomic-embed-text", "nomic-embed-text:latest", "hf:nomic-ai/nomic-embed-text-v1.5"):
+        assert f"specifies '{name}' (768 dim). Run bankml reindex --model {name} to switch models" in refused(
+            bound, name
+        )
     assert "specifies 'no such thing'. Run bankml reindex --model 'no such thing' " in refused(bound, "no such thing")
 
 
