@@ -12,7 +12,6 @@ import typer
 from bankml.cli.output import AsJson, write_json
 from bankml.cli.store import Db, opened
 from bankml.errors import InputError
-from bankml.private_file import PRIVATE
 
 if TYPE_CHECKING:
     from bankml.library.exporting import Moved
@@ -32,6 +31,7 @@ def export(
     from bankml.library.exporting import Moved
     from bankml.library.exporting import export as lines
     from bankml.models.atomic import replacement
+    from bankml.private_file import PRIVATE
 
     moved = Moved()
     with opened(db, read_only=True) as store:

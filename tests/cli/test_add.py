@@ -228,3 +228,19 @@ def test_what_changes_is_added_until_ctrl_c(folder, here):
     with store() as ours:
         assert {os.path.basename(path) for path in texts(ours)} == {b"a.md", b"c.txt"}
         assert count(ours, "chunks_vec") == count(ours, "chunks")
+
+
+PROGRESS = """
+import bankml.cli.adding
+from bankml.library.added import Added
+bankml.cli.adding.PATIENCE = 0
+with bankml.cli.adding.adding(8, 1000) as progress:
+    progress(Added(added=4, embedded=70, tokens=9000, bytes=500))
+"""
+
+
+def test_who_has_waited_is_shown_how_far_it_is():
+    from tests.cli.test_progress import on_a_terminal
+
+    shown = on_a_terminal(PROGRESS)
+    assert all(part in shown for part in ("adding", "4 of 8 files", "70 chunks embedded", "tokens/s", ":"))
