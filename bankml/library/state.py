@@ -35,9 +35,9 @@ class RebindError(Exception):
 class State:
     """Of one store, asked within its transactions, one after another: not for several threads at once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, large: int) -> None:
         self._words = Words()
-        self._meaning = Meaning(store)
+        self.meaning = Meaning(store, large)
         self._generation = -1
         self._total = 0
 
@@ -71,10 +71,6 @@ class State:
         status = sentence.sentence(len(found), total, arms.told(total), notes)
         return Found(found, status, question.pending, explained | arms.explained())
 
-    def keep(self) -> None:
-        """Leaves what the next process would have to read."""
-        self._meaning.keep()
-
     def _by_words(
         self, db: sqlite3.Connection, query: str, depth: int, allowed: Mask, explained: dict[str, Any]
     ) -> Ranking:
@@ -101,10 +97,10 @@ class State:
         if (bound.digest, bound.dims) != (model.embedder.digest, model.embedder.dims):
             raise RebindError
         with _timed(explained, "vectors"):
-            matrix = self._meaning.follow(db, model.fingerprint, bound.dims)
+            matrix = self.meaning.follow(db, model.fingerprint, bound.dims)
         with _timed(explained, "meaning"):
-            matrix, ranking = self._meaning.rank(db, matrix, vector, depth, allowed)
-        explained["matrix"] = self._meaning.source
+            matrix, ranking = self.meaning.rank(db, matrix, vector, depth, allowed)
+        explained |= {"matrix": self.meaning.source, "recall": self.meaning.recall}
         why = "" if len(matrix) else sentence.NOT_EMBEDDED
         english = query.isascii() and self._words.is_common(db, THE)
         return MeaningArm(why, ranking, matrix, bound.model_name, alpha(model.embedder.model, english))
