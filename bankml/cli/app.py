@@ -11,6 +11,7 @@ import typer
 import bankml
 from bankml.cli import (
     convert,
+    doctor,
     embed,
     evaluate,
     files,
@@ -19,8 +20,10 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    reindex,
     search,
     serve,
+    status,
     tokenize,
 )
 from bankml.cli.output import OutputError, abandon_output, note, write_json
@@ -52,6 +55,9 @@ for command in (
     app.command()(command)
 history.history.command("open")(history_open.open_page)
 history.history.command("verify")(history_verify.verify)
+app.command()(reindex.reindex)
+app.command()(status.status)
+app.command()(doctor.doctor)
 app.add_typer(history.history)
 app.add_typer(publish.app, name="publish")
 app.command("eval")(evaluate.evaluate)

@@ -73,6 +73,22 @@ class NativeEmbedder(Identified):
             rows: Floats | list[list[float]] = self._encoded(whole, query, block, cancelled) if whole else []
         return checked(rows, len(whole), self.dims, self.model)
 
+    @property
+    def context_length(self) -> int:
+        """As in Counting."""
+        with self._held(block=True) as encoder:
+            return encoder.context_length
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """As in Counting."""
+        whole = listed(texts, self.document_prefix)
+        try:
+            with self._held(block=True) as encoder:
+                return encoder.tokens(whole, whole=True).counts.tolist() if whole else []
+        except FileChangedError as error:
+            self._kept.drop()
+            raise UnavailableError(str(error)) from None
+
     def status(self) -> dict[str, Any]:
         """As in Embedder."""
         loaded = self.loaded

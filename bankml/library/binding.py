@@ -9,8 +9,8 @@ from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error, MismatchError, ModelError, UnavailableError
 from bankml.library.asked import RECORD, Asked, wanted
 from bankml.library.configuration import Configuration
-from bankml.library.same import same
 from bankml.models import choose as choose_model
+from bankml.models import same
 from bankml.models.description import describe
 from bankml.settings import Settings
 from bankml.store import Bound, Store, config, vectors

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from bankml import models
 from bankml.embedders import Embedder, choose
-from bankml.embedders.identity import reference
 from bankml.errors import NotFetchedError, UnavailableError
 from bankml.library import binding
 from bankml.library.asked import Asked, asked, wanted
@@ -76,7 +75,7 @@ def _had(named: Asked, path: Path, settings: Settings, progress: Progress | None
             return found.reference, found, ""
         except UnavailableError as error:
             return named.name, None, str(error)
-    name = reference(models.choose(named.name, settings))
+    name = models.display(models.choose(named.name, settings))
     try:
         models.fetch(named.name, progress)
     except NotFetchedError as error:

@@ -2,6 +2,8 @@
 
 import sqlite3
 
+from bankml.errors import StoreError
+
 
 def get(db: sqlite3.Connection, key: str) -> str | None:
     """The value, None where there is none."""
@@ -17,6 +19,14 @@ def put(db: sqlite3.Connection, key: str, value: str | None) -> None:
         db.execute("INSERT OR REPLACE INTO config VALUES (?, ?)", (key, value))
 
 
+def number(db: sqlite3.Connection, key: str) -> int:
+    """The value as a whole number, 0 where there is none. Raises StoreError for what is none."""
+    value = get(db, key) or "0"
+    if not (value.isascii() and value.isdecimal()):
+        raise StoreError(f"the knowledge base is damaged ({key} is {value!r}): `bankml doctor` says where")
+    return int(value)
+
+
 def store_id(db: sqlite3.Connection) -> str:
     """Which store it is, wherever its file goes: 32 hex digits."""
     return get(db, "store_id") or ""
@@ -24,12 +34,12 @@ def store_id(db: sqlite3.Connection) -> str:
 
 def generation(db: sqlite3.Connection) -> int:
     """Raised by every transaction that wrote."""
-    return int(get(db, "generation") or 0)
+    return number(db, "generation")
 
 
 def epoch(db: sqlite3.Connection) -> int:
     """Raised when the vector of a chunk may be another than before; chunks that come and go do not raise it."""
-    return int(get(db, "epoch") or 0)
+    return number(db, "epoch")
 
 
 def raise_generation(db: sqlite3.Connection) -> None:

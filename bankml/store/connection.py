@@ -23,7 +23,8 @@ def connect(path: Path, read_only: bool) -> sqlite3.Connection:
 
 def writable(path: Path) -> bool:
     """Whether the file and its folder, where the journal lies, may be written."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    own = os.access in os.supports_effective_ids
+    return all(os.access(place, os.W_OK, effective_ids=own) for place in (path, path.parent))
 
 
 def _connection(path: Path, how: str) -> sqlite3.Connection:

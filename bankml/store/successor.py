@@ -34,7 +34,7 @@ def unfinished(db: sqlite3.Connection) -> Unfinished | None:
     if not (name and dims and digest and fingerprint and vectors.exists(db, TABLE)):
         return None
     count = db.execute(f"SELECT count(*) FROM {TABLE}").fetchone()[0]
-    return Unfinished(Bound(name, int(dims), digest, fingerprint), count, int(config.get(db, TRUNCATED) or 0))
+    return Unfinished(Bound(name, config.number(db, KEYS[1]), digest, fingerprint), count, config.number(db, TRUNCATED))
 
 
 def begin(db: sqlite3.Connection, bound: Bound) -> Unfinished:
@@ -80,15 +80,17 @@ def insert(
     ]
     vectors.insert(db, [chunk_id for chunk_id, _ in rows], bound.fingerprint, matrix[[n for _, n in rows]], TABLE)
     if cut := sum(number in truncated for _, number in rows):
-        config.put(db, TRUNCATED, str(int(config.get(db, TRUNCATED) or 0) + cut))
+        config.put(db, TRUNCATED, str(config.number(db, TRUNCATED) + cut))
     return len(rows)
 
 
-def finish(db: sqlite3.Connection, bound: Bound) -> None:
-    """The new vectors in the place of the old, with the model that they are of."""
+def finish(db: sqlite3.Connection, bound: Bound) -> int:
+    """The new vectors in the place of the old, with the model that they are of; how many are of a text that was cut."""
+    truncated = config.number(db, TRUNCATED)
     vectors.swap(db)
     bound.write(db)
     _forget(db)
+    return truncated
 
 
 def discard(db: sqlite3.Connection) -> None:

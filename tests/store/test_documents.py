@@ -1,10 +1,9 @@
 """Documents, chunks, words and vectors move together."""
 
-import sqlite3
-
 import numpy as np
 import pytest
 
+from bankml.errors import StoreError
 from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, vectors
 
 FINGERPRINT = "0123456789abcdef"
@@ -103,7 +102,7 @@ def test_words_are_cut_in_every_script(store):
 
 def test_a_vector_of_another_width_is_refused(store):
     put(store, "one")
-    with pytest.raises(sqlite3.IntegrityError), store.writing() as db:
+    with pytest.raises(StoreError, match=r"contradicts this, which was not stored.*CHECK"), store.writing() as db:
         vectors.insert(db, [1], FINGERPRINT, np.zeros((1, 3), np.float32))
 
 

@@ -1,10 +1,9 @@
 """New vectors beside the old, and in their place at once."""
 
-import sqlite3
-
 import numpy as np
 import pytest
 
+from bankml.errors import StoreError
 from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, successor, vectors
 
 OLD = Bound("old", 4, "aa" * 32, "a" * 16)
@@ -53,7 +52,7 @@ def test_the_old_stay_until_the_new_are_put_in_their_place(store):
         assert successor.unfinished(db) == successor.Unfinished(NEW, 4, 1)
         epoch = config.epoch(db)
     with store.writing() as db:
-        successor.finish(db, NEW)
+        assert successor.finish(db, NEW) == 1
     assert rows(store) == [(n, NEW.fingerprint, [length, 1.0]) for n, length in ((1, 3), (2, 3), (3, 3), (4, 5))]
     with store.reading() as db:
         assert (Bound.read(db), successor.unfinished(db)) == (NEW, None)
@@ -118,6 +117,6 @@ def test_new_vectors_have_the_new_width(store):
     with store.writing() as db:
         successor.begin(db, NEW)
         keys = successor.lacking(db)
-    with pytest.raises(sqlite3.IntegrityError), store.writing() as db:
+    with pytest.raises(StoreError, match=r"contradicts this, which was not stored.*CHECK"), store.writing() as db:
         successor.insert(db, keys, np.ones((3, 3), np.float32), NEW, ())
     assert not rows(store, "chunks_vec_next")

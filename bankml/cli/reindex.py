@@ -1,0 +1,153 @@
+"""`bankml reindex`."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bankml.cli.output import PATIENCE, AsJson, Model, note, write_json
+from bankml.cli.store import Db, opened
+from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
+    from bankml.embedders import Embedder
+    from bankml.library.reindexed import Reindexed
+    from bankml.store import Store
+
+SOME_FAILED = 3  # exit status, as of `bankml add`
+SHOWN = 10  # chunks without a vector
+
+
+def reindex(
+    model: Model = None,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Give up what an interrupted reindex has made, and nothing else.")
+    ] = False,
+    db: Db = None,
+    json: AsJson = False,
+) -> None:
+    """Embed every chunk anew, with the same model or another; until the last is done the old vectors are searched.
+
+    What is done is kept when it is interrupted: the same command goes on there.
+    """
+    with opened(db) as store:
+        if discard:
+            _discard(store, json)
+            return
+        settings = Settings.read()
+        done = _run(store, _embedder(store, settings, model))
+        _tell(done, json)
+        _note_others(store, settings, done)
+    if done.without:
+        raise typer.Exit(SOME_FAILED)
+
+
+def _discard(store: "Store", json: bool) -> None:
+    from bankml.library.reindex import discard
+
+    chunks = discard(store)
+    if json:
+        write_json({"discarded": chunks})
+    else:
+        print(f"{chunks:,} new vectors given up; the old ones are as they were")
+
+
+def _embedder(store: "Store", settings: Settings, model: str | None) -> "Embedder":
+    """Of the model that is named, else of the store's own; it is pulled and converted where it is missing."""
+    from bankml import models
+    from bankml.library import binding
+    from bankml.library.asked import asked
+    from bankml.store import config
+
+    with store.reading() as db:
+        recorded = config.get(db, "model_name")
+    name = model or recorded or asked(store.path, settings).name
+    if settings.embed_provider != "ollama":  # which pulls for itself
+        models.fetch(name)
+    return binding.unchecked(store, settings, name)
+
+
+def _run(store: "Store", embedder: "Embedder") -> "Reindexed":
+    from bankml.library.reindex import reindex
+
+    done: Reindexed | None = None
+    with _shown() as show:
+
+        def progress(now: "Reindexed") -> None:
+            nonlocal done
+            done = now
+            show(now)
+
+        try:
+            return reindex(store, embedder, progress)
+        except KeyboardInterrupt:
+            note(_interrupted(embedder.reference, done))
+            raise
+
+
+def _interrupted(model: str, done: "Reindexed | None") -> str:
+    made = f"{done.done:,} of {done.chunks:,} chunks are embedded and kept" if done else "nothing was begun"
+    return f"interrupted: {made}, the old vectors answer; `bankml reindex --model {model}` goes on"
+
+
+def _tell(done: "Reindexed", json: bool) -> None:
+    if json:
+        write_json(done.object())
+        return
+    kept = f", {done.resumed:,} of them before an interruption" if done.resumed else ""
+    model = f"{done.bound.model_name} ({done.bound.dims} dimensions)"
+    print(f"{done.done:,} of {done.chunks:,} chunks embedded with {model}{kept}")
+    if done.truncated:
+        note(f"{done.truncated:,} chunks are longer than the model reads: what is behind is found by words alone")
+    for one in done.without[:SHOWN]:
+        note(f"{one.path}, chunk {one.seq + 1}: {one.error}")
+    if len(done.without) > SHOWN:
+        note(f"and {len(done.without) - SHOWN:,} more; words alone find them")
+
+
+def _note_others(store: "Store", settings: Settings, done: "Reindexed") -> None:
+    """A setting that names another model fails the next command; a licence may forbid what is done with vectors."""
+    from bankml.library.asked import DEFAULT, asked
+    from bankml.models import same
+
+    other = asked(store.path, settings)
+    if other.by != DEFAULT and not same(other.name, done.bound.model_name):
+        note(f"{other.by} names {other.name} still: change it to {done.bound.model_name}, or the next command refuses")
+
+
+@contextmanager
+def _shown() -> "Iterator[Callable[[Reindexed], None]]":
+    """Chunks, tokens a second and the time that is left, on a person's terminal."""
+    from bankml.models.progress import bars
+
+    begun, facts = time.monotonic(), [""]
+
+    def columns() -> "Sequence[ProgressColumn]":
+        from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+
+        return MofNCompleteColumn(), _facts(facts), TimeRemainingColumn()
+
+    with bars(columns, transient=True, patience=PATIENCE) as show:
+
+        def count(done: "Reindexed") -> None:
+            seconds = time.monotonic() - begun
+            facts[0] = "chunks" + (f", {done.tokens / seconds:,.0f} tokens/s" if done.tokens and seconds else "")
+            show("embedding", done.done, max(done.done, done.chunks))
+
+        yield count
+
+
+def _facts(held: Sequence[str]) -> "ProgressColumn":
+    """A column that shows what is held now."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class Facts(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(held[0])
+
+    return Facts()

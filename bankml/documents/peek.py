@@ -1,0 +1,32 @@
+"""Which files of a folder may be documents: by their names, and by how they begin, as `.ts` may be a film."""
+
+import os
+
+from bankml.documents.decoding import LOOKED_AT, is_binary
+from bankml.documents.kinds import KINDS, NAMES
+from bankml.documents.source import FLAGS
+
+PACKED = frozenset("pdf docx pptx xlsx epub".split())  # documents that are no text
+BEGINNINGS = (b"%PDF", b"PK\3\4")  # of these
+
+
+def known(name: str) -> bool:
+    """Whether a file of this name can be a document: by its ending, or as it has none (README, LICENSE)."""
+    name = name.lower()
+    ending = os.path.splitext(name)[1][1:]
+    return not ending or ending in KINDS or ending in PACKED or name in NAMES
+
+
+def begins_binary(path: str) -> bool:
+    """Whether no document begins so. False where it cannot be read: reading it will say why."""
+    try:
+        descriptor = os.open(path, FLAGS)
+    except OSError:
+        return False
+    try:
+        head = os.read(descriptor, LOOKED_AT)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return is_binary(head) and not head.startswith(BEGINNINGS)
