@@ -64,7 +64,7 @@ class State:
         depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
         words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
         meaning = self._by_meaning(db, query, question, depth, allowed, explained)
-        if meaning.matrix and len(meaning.matrix.foreign):
+        if meaning.matrix and not meaning.why and len(meaning.matrix.foreign):
             notes.append(sentence.left_out(len(meaning.matrix.foreign)))
         arms = Arms(words, meaning)
         found = hits(db, arms.ranked(n), arms, question.vector)
@@ -101,7 +101,7 @@ class State:
         with _timed(explained, "meaning"):
             matrix, ranking = self.meaning.rank(db, matrix, vector, depth, allowed)
         explained |= {"matrix": self.meaning.source, "recall": self.meaning.recall}
-        why = "" if len(matrix) else sentence.NOT_EMBEDDED
+        why = "" if len(matrix) else sentence.OTHER_RECIPE if len(matrix.foreign) else sentence.NOT_EMBEDDED
         english = query.isascii() and self._words.is_common(db, THE)
         return MeaningArm(why, ranking, matrix, bound.model_name, alpha(model.embedder.model, english))
 
