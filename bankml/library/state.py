@@ -23,6 +23,7 @@ from bankml.store import Bound, Store, config
 
 DEPTH = 3  # times n: so many of each arm are fused, as in the evaluation that chose the fusion
 LEAST_DEPTH = 24
+FILTERS = 16  # what passes them is remembered, a byte for each passage
 THE = "the"  # half of the passages hold it where the texts are English prose
 
 Mask = NDArray[np.bool_] | None
@@ -40,6 +41,7 @@ class State:
         self.meaning = Meaning(store, large)
         self._generation = -1
         self._total = 0
+        self._allowed: dict[Filters, NDArray[np.bool_]] = {}  # of this generation
 
     def total(self, db: sqlite3.Connection) -> int:
         """Passages in all."""
@@ -47,6 +49,7 @@ class State:
             self._total = int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
             self._generation = generation
             self._words.follow(generation, self._total)
+            self._allowed.clear()
         return self._total
 
     def search(
@@ -59,7 +62,7 @@ class State:
         allowed: Mask = None
         if filters:
             with _timed(explained, "filters"):
-                allowed = filters.allowed(db)
+                allowed = self._passing(db, filters)
             notes.append(sentence.passing(int(allowed.sum())))
         depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
         words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
@@ -70,6 +73,13 @@ class State:
         found = hits(db, arms.ranked(n), arms, question.vector)
         status = sentence.sentence(len(found), total, arms.told(total), notes)
         return Found(found, status, question.pending, explained | arms.explained())
+
+    def _passing(self, db: sqlite3.Connection, filters: Filters) -> NDArray[np.bool_]:
+        if filters not in self._allowed:
+            if len(self._allowed) == FILTERS:
+                self._allowed.clear()
+            self._allowed[filters] = filters.allowed(db)
+        return self._allowed[filters]
 
     def _by_words(
         self, db: sqlite3.Connection, query: str, depth: int, allowed: Mask, explained: dict[str, Any]

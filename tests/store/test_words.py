@@ -35,6 +35,7 @@ def test_postings_and_lengths(tmp_path) -> None:
             assert [each.tolist() for each in words.postings(db, "apple")] == [[1, 4], [2, 1]]
             assert [each.tolist() for each in words.postings(db, "pear")] == [[1, 5], [1, 20_000]]
             assert words.frequency(db, "apple") == 2
+            assert words.frequency(db, 'x" OR "apple') == 0
         with store.writing() as db:
             documents.replace(db, document(), passages("an apple"))
         with store.reading() as db:
