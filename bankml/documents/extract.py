@@ -31,11 +31,14 @@ READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
 DECLARED = {"html": IN_HTML, "code": IN_CODE}
 
 
-def extract(name: str, content: bytes) -> Extracted:
-    """What is in a file called `name`. Raises DocumentError, a sentence that goes on from the file's name."""
+def extract(name: str, content: bytes, type: str | None = None) -> Extracted:
+    """What is in a file called `name`, which is of this `type`; None: its bytes and its name tell.
+
+    Raises DocumentError, a sentence that goes on from the file's name.
+    """
     if len(content) > LARGEST:
         raise DocumentError(f"has {len(content):,} bytes, more than the {LARGEST >> 20} MiB that are read: split it")
-    type = kind(name, content)
+    type = type or kind(name, content)
     if type not in READERS:
         raise DocumentError(f"is of the kind {type}, which is not read")
     text, notes = decoded(content, DECLARED.get(type))
