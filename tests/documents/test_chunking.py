@@ -254,7 +254,8 @@ def test_what_has_more_tokens_together_than_apart():
 def test_what_is_repeated_begins_with_a_sentence_even_if_those_are_long():
     draw = random.Random(11)
     long = [
-        ", ".join(" ".join(f"w{draw.randrange(10**6)}" for _ in range(8)) for _ in range(10)) + "." for _ in range(60)
+        "So " + ", ".join(" ".join(f"w{draw.randrange(10**6)}" for _ in range(8)) for _ in range(10)) + "."
+        for _ in range(60)
     ]
     text = " ".join(long)
     starts = {text.index(sentence) for sentence in long}
