@@ -72,7 +72,7 @@ def xlm_roberta(folder: Path, hidden: int = 256, dtype: str = "F16", prefix: str
     write_json(folder / "modules.json", kinds)
     (folder / "README.md").write_text("---\nlicense: mit\ntags:\n- seeded\n---\n# A seeded model\n")
     (folder / "tokenizer.json").symlink_to(vocabularies.xlmr_file())
-    tensors = {prefix + name: array for name, array in _seeded(shape, ITEMS[dtype]).items()}
+    tensors = {prefix + name: array for name, array in weights(shape, XLMR_ROWS, dtype, skipped=SKIPPED).items()}
     write_safetensors(folder / "model.safetensors", tensors)
     return folder
 
@@ -180,13 +180,15 @@ def _hugging_face(name: str) -> str:
     return f"encoder.layer.{layer}.{PARTS[part]}"
 
 
-def _seeded(shape: seeded.Shape, item: str) -> dict[str, NDArray[Any]]:
+def weights(
+    shape: seeded.Shape, rows: int, dtype: str = "F32", skipped: int = 0, seed: int = 0
+) -> dict[str, NDArray[Any]]:
     """The weights of `seeded`, whose scales keep texts apart; no text comes near the rows that no position takes."""
     found = {}
-    for tensor in seeded.tensors(shape, XLMR_ROWS, "F32", seed=0):
+    for tensor in seeded.tensors(shape, rows, "F32", seed):
         name, _, part = tensor.name.rpartition(".")
         array = np.asarray(tensor.load())
         if name == "position_embd":
-            array = np.concatenate([np.full((SKIPPED, shape.hidden), math.pi), array])
-        found[f"{_hugging_face(name)}.{part}"] = array.astype(item)
+            array = np.concatenate([np.full((skipped, shape.hidden), math.pi), array])
+        found[f"{_hugging_face(name)}.{part}"] = array.astype(ITEMS[dtype])
     return found

@@ -16,6 +16,7 @@ from bankml.settings import Settings
 from oracle import folders, seeded
 from oracle.texts import HARD
 from tests import hub as stub
+from tests import hub_models
 from tests import postgres as postgresql
 from tests.serving import Server, running
 
@@ -94,6 +95,20 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[stub.Hub]:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
         yield hub
+
+
+@pytest.fixture(scope="session")
+def model_repositories(minilm_folder: Path) -> dict[str, dict[str, bytes]]:
+    """bge-small-en-v1.5 and nomic-embed-text-v1.5 in two layers: files by repository."""
+    return {hub_models.BGE: hub_models.bge_small(minilm_folder), hub_models.NOMIC: hub_models.nomic(minilm_folder)}
+
+
+@pytest.fixture
+def model_hub(hub: stub.Hub, model_repositories: dict[str, dict[str, bytes]]) -> stub.Hub:
+    """The test's own hub with these: `bge-small-en-v1.5` can be pulled from it, `nomic-embed-text` is refused."""
+    for name, files in model_repositories.items():
+        hub.add(name, files, licence="apache-2.0" if name == hub_models.NOMIC else "mit")
+    return hub
 
 
 @pytest.fixture(scope="session")

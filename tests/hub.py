@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CHUNK = 1 << 16
+LARGE = (".gguf", ".safetensors", ".bin", ".onnx")  # kept by LFS, with a sha256
 
 
 @dataclass
@@ -54,12 +55,18 @@ class Hub:
     paused: threading.Event = field(default_factory=threading.Event)
     go: threading.Event = field(default_factory=threading.Event)
     instead: bytes | None = None  # of every file's content
+    changed: dict[str, bytes] = field(default_factory=dict)  # what files hold since they were listed, by path
     then: str = ""  # "more": a file's body, in chunks, never ends; "silence": nor does it, and nothing more comes
     ranges: bool = True  # whether Range is honoured
     page: bytes | None = None  # instead of every listing
 
     def add(self, name: str, files: dict[str, bytes], **more: Any) -> None:
         self.repositories[name] = Repository(files, **more)
+
+    def fetched(self, name: str) -> list[str]:
+        """The files of the repository `name` whose bytes were asked for, in order."""
+        place = f"/cdn/{name}/"
+        return [request.path.removeprefix(place) for request in self.downloads if request.path.startswith(place)]
 
     @property
     def downloads(self) -> list[Request]:
@@ -148,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _file(self, path: str) -> None:
         owner, repo, file = path.split("/", 2)
         content = self.state.repositories[f"{owner}/{repo}"].files[file]
-        content = content if self.state.instead is None else self.state.instead
+        content = self.state.changed.get(file, content) if self.state.instead is None else self.state.instead
         first = int((self.headers["Range"] or "bytes=0-")[len("bytes=") : -1]) if self.state.ranges else 0
         if first >= len(content) > 0:
             return self._answer(416, b"")
@@ -221,6 +228,6 @@ class _Handler(BaseHTTPRequestHandler):
 def _sibling(path: str, content: bytes, repository: Repository) -> dict[str, Any]:
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     entry = {"rfilename": path, "size": len(content), "blobId": blob}
-    if path.endswith(".gguf") and path not in repository.in_git:
+    if path.endswith(LARGE) and path not in repository.in_git:
         entry["lfs"] = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 134}
     return entry

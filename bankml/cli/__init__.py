@@ -12,10 +12,11 @@ def main() -> None:
         sys.exit("bankml: stdout is closed; send the output to a file, a pipe or /dev/null")
     try:
         from bankml.cli.app import run
-        from bankml.cli.output import guard_output, note_warnings
+        from bankml.cli.output import guard_output, note_news, note_warnings
 
         guard_output()
         note_warnings()
+        note_news()
         sys.exit(run(sys.argv[1:]))
     except KeyboardInterrupt:  # while modules are imported
         sys.exit(130)

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from bankml.models import Choice
 
 Name = Annotated[
-    str, typer.Argument(help="A GGUF file, a built-in, hf:owner/repo/file.gguf or an Ollama name.", show_default=False)
+    str,
+    typer.Argument(help="A GGUF file, a name of `bankml models`, hf:owner/repo or an Ollama name.", show_default=False),
 ]
 
 
 def models(json: AsJson = False) -> None:
-    """List the models that can be used here."""
+    """List the models that can be used here, and name those that a pull brings."""
     from bankml.models import list_models
+    from bankml.models.catalogue import pullable
 
     rows = [
         {
@@ -38,10 +40,11 @@ def models(json: AsJson = False) -> None:
         for entry in list_models()
     ]
     if json:
-        write_json({"models": rows})
+        write_json({"models": rows, "pullable": pullable()})
     else:
         shown = ("name", "kind", "present", "size", "dims", "context_length", "pooling", "licence")
         table(shown, [[_cell(row, name) for name in shown] for row in rows])
+        note(f"`bankml pull` also knows {', '.join(pullable())}, and repositories as hf:owner/repo")
 
 
 def info(name: Name, json: AsJson = False) -> None:
@@ -73,7 +76,7 @@ def info(name: Name, json: AsJson = False) -> None:
 
 
 def pull(name: Name, json: AsJson = False) -> None:
-    """Download a built-in, or a file of a hub, once; a model that is here already is left as it is."""
+    """Download a model once, and make its GGUF file where a hub has none; one that is here is left as it is."""
     from bankml.models import fetch
 
     with _notes_told():
@@ -126,7 +129,8 @@ def _notes_told() -> Iterator[None]:
 def _origin(choice: "Choice") -> dict[str, Any]:
     if choice.hub is None:
         return {}
-    return {"source": str(choice.hub.name), "commit": choice.hub.commit, "sha256": choice.hub.sha256}
+    weights = {f"sha256 of {name}": digest for name, digest in choice.hub.weights}
+    return {"source": str(choice.hub.name), "commit": choice.hub.commit, "sha256": choice.hub.sha256, **weights}
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def choose(name: str | None) -> "Choice":
-    """The model of this name, or the default one; pulled when it is a built-in that is missing."""
+    """The model of this name, or the default one; pulled as `bankml.models.resolve` does."""
     from bankml import models
 
     choice = models.choose(name)
-    if choice.present or choice.preset:  # told before it is pulled, which may take minutes
+    if choice.present or choice.preset or choice.repository:  # told before it is pulled, which may take minutes
         note(f"model {choice.name}: {choice.reason}")
     return models.resolve(name)
 

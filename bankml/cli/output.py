@@ -1,6 +1,7 @@
 """What commands print: JSON lines on stdout for programs, and for people what no file can abuse a terminal with."""
 
 import io
+import logging
 import os
 import sys
 import time
@@ -23,7 +24,7 @@ Model = Annotated[
     typer.Option(
         "--model",
         "-m",
-        help="A GGUF file, a built-in, hf:owner/repo/file.gguf or an Ollama name.",
+        help="A GGUF file, a name of `bankml models`, hf:owner/repo or an Ollama name.",
         show_default=False,
     ),
 ]
@@ -130,6 +131,20 @@ def note_warnings() -> None:
             shown(message, category, *place, **more)
 
     warnings.showwarning = show
+
+
+class _Notes(logging.Handler):
+    """A note for each record."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(record.getMessage())
+
+
+def note_news() -> None:
+    """From here on what models tell while they are made ready (bankml.models.notice) is a note."""
+    news = logging.getLogger("bankml.models.notice")
+    news.setLevel(logging.INFO)
+    news.addHandler(_Notes())
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -112,7 +112,7 @@ def _tell(done: "Reindexed", json: bool) -> None:
 def _note_others(store: "Store", settings: Settings, done: "Reindexed") -> None:
     """A setting that names another model fails the next command; a licence may forbid what is done with vectors."""
     from bankml.library.asked import DEFAULT, asked
-    from bankml.library.same import same
+    from bankml.models import same
 
     other = asked(store.path, settings)
     if other.by != DEFAULT and not same(other.name, done.bound.model_name):

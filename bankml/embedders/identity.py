@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bankml.errors import Error, ModelError, UnavailableError
-from bankml.models import Choice, header, prefixes
+from bankml.models import Choice, display, header, prefixes
 from bankml.models.description import Description, describe
 from bankml.models.digest import remembered, sha256
 from bankml.models.licence import Licence, classify_all, refused
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.prefixes import Override, Prefixes
-from bankml.settings import Settings
 
 BLOB = re.compile(r"^FROM .*\bsha256-([0-9a-f]{64})\s*$", re.MULTILINE)  # how a modelfile names weights
 MOST_DIMS = 1 << 16
@@ -53,7 +52,7 @@ class Identity:
             path=choice.path,
             dtype=found.quantization,
             pooling=found.pooling,
-            reference=reference(choice),
+            reference=display(choice),
         )
 
     @classmethod
@@ -128,15 +127,6 @@ class Identity:
     def _file(self) -> Path:
         assert self.path  # or `stated` says it
         return self.path
-
-
-def reference(choice: Choice) -> str:
-    """What finds this very model again, wherever bankml is started: its title, its name, or its file's whole path."""
-    if choice.preset:
-        return choice.preset.title
-    if choice.kind == "file" and choice.path.parent.absolute() != Settings.read().models.absolute():
-        return str(choice.path)
-    return choice.name.removesuffix(":latest")
 
 
 def _dims(said: object) -> int:

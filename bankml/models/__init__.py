@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from bankml.errors import InputError, ModelError
-from bankml.models import builtin, hub_name, hub_store
+from bankml.models import builtin
+from bankml.models.canonical import canonical, display, same
 from bankml.models.catalogue import entries as list_models
 from bankml.models.description import Description
 from bankml.models.hub_name import HubName
@@ -17,26 +17,45 @@ from bankml.settings import Settings
 if TYPE_CHECKING:
     from bankml.models.conversion import Converted
 
-__all__ = ["Choice", "Description", "choose", "convert", "fetch", "find", "list_models", "pull", "resolve"]
+__all__ = [
+    "Choice",
+    "Description",
+    "canonical",
+    "choose",
+    "convert",
+    "display",
+    "fetch",
+    "find",
+    "list_models",
+    "pull",
+    "resolve",
+    "same",
+]
 
 
 def resolve(name: str | os.PathLike[str] | None = None, progress: Progress | None = None) -> Choice:
-    """The model that `name` means (None: the default one), with its file on this machine: a missing built-in is pulled.
+    """The model that `name` means (None: the default one), with its file on this machine.
 
-    Raises ModelError when there is none, with what would work; a model of a hub comes by `pull` alone. `progress` as
-    in `pull`.
+    A built-in that is missing is pulled, and so is a repository of a hub that bankml makes its file of: hf:owner/repo
+    or a short name of one. GGUF files of a hub come by `pull` alone. Raises ModelError when there is none, with what
+    would work. `progress` as in `pull`.
     """
     choice = choose(name)
     if choice.preset and not choice.present:
         with shown(progress) as show:
             builtin.make(choice.preset, Settings.read(), show)
+    elif choice.repository:
+        _download(choice.repository, None, progress, to_convert=True)
+        return choose(name)
     elif not choice.present:
         raise not_here(choice.name, choice.pinned)
     return choice
 
 
 def pull(name: str, progress: Progress | None = None) -> Path:
-    """The GGUF file of `name`, downloaded first when it is missing: a built-in, hf:owner/repo/file.gguf or bge-m3.
+    """The GGUF file of `name`, downloaded first when it is missing, and made where a hub has safetensors alone.
+
+    `name` is a built-in, hf:owner/repo, hf:owner/repo/file.gguf, bge-m3, or a short name such as bge-small-en-v1.5.
 
     `progress(what, done, total)` hears of bytes; None draws a bar on stderr if that is a terminal. Raises ModelError.
     """
@@ -47,11 +66,13 @@ def fetch(name: str, progress: Progress | None = None) -> tuple[Choice, bool]:
     """As `pull`: the model, and whether it had to be fetched."""
     if (source := _source(name)) is None:
         had = choose(name).present
-        return resolve(name, progress), not had
-    from bankml.models.download import download
+        choice = resolve(name, progress)
+        if choice.hub and choice.hub.weights:
+            from bankml.models import optimised
 
-    with shown(progress) as show:
-        _, fetched = download(*source, Settings.read(), show)
+            optimised.sweep(choice.path)
+        return choice, not had
+    fetched = _download(*source, progress)
     return choose(name), fetched
 
 
@@ -92,11 +113,17 @@ def convert(
 
 def _source(name: str) -> tuple[HubName, Pinned | None] | None:
     """Where on a hub the file of `name` is to be fetched from; None for one that is here, or comes another way."""
-    if isinstance(name, str) and name.startswith(hub_name.PREFIX):
-        try:
-            wanted = HubName.parse(name)
-        except InputError as error:
-            raise ModelError(str(error)) from None
-        return None if hub_store.find(wanted, Settings.read()) else (wanted, None)
     choice = choose(name)
-    return None if choice.present or choice.pinned is None else (HubName.parse(choice.pinned.source), choice.pinned)
+    if choice.present or choice.kind != "hub":
+        return None
+    if choice.pinned:
+        return HubName.parse(choice.pinned.source), choice.pinned
+    return choice.repository or HubName.parse(choice.name), None
+
+
+def _download(source: HubName, pinned: Pinned | None, progress: Progress | None, to_convert: bool = False) -> bool:
+    """Whether there was something to do. `to_convert`: a GGUF file is not fetched, however large or small it is."""
+    from bankml.models.download import download
+
+    with shown(progress) as show:
+        return download(source, pinned, Settings.read(), show, to_convert)[1]

@@ -7,6 +7,7 @@ from typing import Any
 
 from bankml.errors import ModelError
 from bankml.models import json_object
+from bankml.utf8 import printable
 
 LAYERS_MAX = 512  # llama.cpp's own limit
 # model_type → architectures. A classifier or reranker has the same encoder and another answer.
@@ -23,7 +24,16 @@ FIXED: dict[str, tuple[Any, ...]] = {
     "add_cross_attention": (False, None),
     "quantization_config": (None,),
 }
+LISTED, TOLD = 3, 200  # architectures and characters in an error message
 PADDING = 1  # RoBERTa's pad_token_id where the config does not say
+
+
+class KindError(ModelError):
+    """A model of another graph; `kind` names it: "nomic_bert (NomicBertModel, code of its own)"."""
+
+    def __init__(self, sentence: str, kind: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
 
 
 @dataclass(frozen=True)
@@ -76,10 +86,17 @@ def _check_kind(path: Path, content: dict[str, Any]) -> None:
     custom = [] if "auto_map" not in content else [f"code of its own ({content['auto_map']!r})"]
     if custom or not known or not isinstance(architectures, list) or any(name not in known for name in architectures):
         found = [f"model_type {kind!r}", f"architectures {architectures!r}", *custom]
-        raise ModelError(
+        raise KindError(
             f"{path} says {', '.join(found)}: only the encoders {', '.join(chain(*KNOWN.values()))} can be converted; "
-            "take a GGUF file of this model"
+            "take a GGUF file of this model",
+            _told(kind, architectures, bool(custom)),
         )
+
+
+def _told(kind: object, architectures: object, custom: bool) -> str:
+    named = [str(name) for name in architectures] if isinstance(architectures, list) else []
+    more = [*named[:LISTED], *(["code of its own"] if custom else [])]
+    return printable(f"{kind or 'unknown'} ({', '.join(more)})" if more else f"{kind or 'unknown'}")[:TOLD]
 
 
 def _first_position(path: Path, content: dict[str, Any]) -> int:

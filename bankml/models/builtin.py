@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bankml.errors import ModelError, NotFetchedError
-from bankml.models import atomic, disk, wheel
+from bankml.models import atomic, disk, notice, wheel
 from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Preset
 from bankml.models.progress import Progress
@@ -66,6 +66,7 @@ def _make(preset: Preset, target: Path, staging: Path, progress: Progress) -> No
 def _convert(preset: Preset, folders: list[Path], target: Path, progress: Progress) -> None:
     from bankml.models.gguf_writer import Origin
 
+    notice.optimising(preset.title)
     origin = Origin(preset.title, preset.licence, preset.source, preset.organization)
     files = [
         folder / member.path for folder, source in zip(folders, preset.wheels, strict=True) for member in source.members

@@ -1,9 +1,9 @@
 """Every model that can be used here: built-ins, what was pulled from a hub, bankml's own files, Ollama's encoders."""
 
 from bankml.errors import Error
-from bankml.models import builtin, hub_store, ollama_store, pinned, presets
+from bankml.models import builtin, hub_store, ollama_store, pinned, presets, short_names
 from bankml.models.description import Description, describe
-from bankml.models.names import Choice, pinned_choice
+from bankml.models.names import Choice, hub_choice, pinned_choice
 from bankml.models.presets import Preset
 from bankml.settings import Settings
 
@@ -24,6 +24,13 @@ def choices(settings: Settings | None = None) -> list[Choice]:
     return [*built_in, *_pulled(settings, stored), *_files(settings), *stored]
 
 
+def pullable(settings: Settings | None = None) -> list[str]:
+    """Short names of a hub's encoders that are not here: what a pull would make a GGUF file of."""
+    settings = settings or Settings.read()
+    here = {choice.short for choice in _pulled(settings, []) if choice.short}
+    return [known.name for known in short_names.SHORT_NAMES if known.runs and known not in here]
+
+
 def _described(choice: Choice) -> Description:
     try:
         return describe(choice)
@@ -38,7 +45,7 @@ def _built_in(preset: Preset, settings: Settings) -> Choice:
 def _pulled(settings: Settings, stored: list[Choice]) -> list[Choice]:
     known = pinned_choice(pinned.BGE_M3, settings, lambda kind: kind)
     others = [
-        Choice(str(model.name), "hub", model.path, "a model pulled from a hub", hub=model)
+        hub_choice(model, "a model pulled from a hub")
         for model in hub_store.models(settings)
         if not (known.present and model.path == known.path)
     ]

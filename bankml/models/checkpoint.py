@@ -70,7 +70,7 @@ class Checkpoint:
     def _check_index(self) -> None:
         if (self.folder / WHOLE).exists():
             return
-        for name, file in _weight_map(self.folder).items():
+        for name, file in weight_map(self.folder).items():
             if name not in self._files:
                 raise ModelError(
                     f"{self.folder / file}: tensor {name!r} is missing, which {INDEX} lists: fetch it again"
@@ -81,7 +81,7 @@ def _file_names(folder: Path) -> list[str]:
     if (folder / WHOLE).exists():
         return [WHOLE]
     if (folder / INDEX).exists():
-        return sorted(set(_weight_map(folder).values()))
+        return sorted(set(weight_map(folder).values()))
     if pickled := [name for name in PICKLED if (folder / name).exists()]:
         raise ModelError(
             f"{folder} has its weights in {pickled[0]} alone, and a pickle may run any program when it is opened: "
@@ -90,7 +90,8 @@ def _file_names(folder: Path) -> list[str]:
     raise ModelError(f"{folder} has no {WHOLE} and no {INDEX}: the model's folder is incomplete")
 
 
-def _weight_map(folder: Path) -> dict[str, str]:
+def weight_map(folder: Path) -> dict[str, str]:
+    """Each tensor's file, as the index in `folder` says. Raises ModelError when that is damaged or leads elsewhere."""
     listed = json_object.read(folder / INDEX).get("weight_map")
     if not isinstance(listed, dict) or not listed:
         raise ModelError(f"{folder / INDEX} has no weight_map: fetch it again")

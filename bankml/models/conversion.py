@@ -21,6 +21,10 @@ __all__ = ["Converted", "convert", "recorded_pooling"]
 TYPES = {"f32": "F32", "f16": "F16", "q8_0": "Q8_0"}
 
 
+class TargetError(ModelError):
+    """The disk does not take the file."""
+
+
 @dataclass(frozen=True)
 class Converted:
     """The file that was made. `notes` are sentences that its user should know."""
@@ -49,16 +53,21 @@ def convert(
     name: str = "",
     url: str = "",
     organization: str = "",
+    licence: str = "",
     progress: Progress = silent,
 ) -> Converted:
-    """Writes the model in `folder` as the GGUF file `target`; as bankml.models.convert."""
+    """Writes the model in `folder` as the GGUF file `target`; as bankml.models.convert.
+
+    `licence`: None was stated where it is "", and README.md's counts. Raises TargetError, a ModelError, where the disk
+    refuses and `folder` is not to blame.
+    """
     if type not in TYPES:
         raise InputError(f"the type is {type!r}: it must be one of {', '.join(TYPES)}")
     if pooling not in (None, *POOLINGS[1:]):
         raise InputError(f"the pooling is {pooling!r}: it must be one of {', '.join(POOLINGS[1:])}")
     with _folder_errors(folder):
         _check_folder(folder)
-        origin = Origin(whole(name or _name(folder)), model_card.licence(folder), url, organization)
+        origin = Origin(whole(name or _name(folder)), licence or model_card.licence(folder), url, organization)
     with _target_errors(target):
         _check_target(target, overwrite)
     with _folder_errors(folder), hugging_face.opened(folder, TYPES[type], pooling) as source, _target_errors(target):
@@ -139,4 +148,4 @@ def _target_errors(target: Path) -> Iterator[None]:
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         remedy = "free some space there or choose another place" if full else "choose another place"
-        raise ModelError(f"{str(target)!r} cannot be written ({error.strerror}): {remedy}") from None
+        raise TargetError(f"{str(target)!r} cannot be written ({error.strerror}): {remedy}") from None

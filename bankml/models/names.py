@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from bankml.errors import Error, InputError, ModelError
-from bankml.models import builtin, header, hub_name, hub_store, ollama_store, pinned, presets
+from bankml.models import builtin, header, hub_name, hub_store, ollama_store, pinned, presets, short_names
 from bankml.models.hub_name import HubName
 from bankml.models.hub_store import HubModel
 from bankml.models.licence import UNKNOWN, Licence, classify
 from bankml.models.ollama_store import OllamaModel
 from bankml.models.pinned import Pinned
 from bankml.models.presets import Preset
+from bankml.models.short_names import ShortName
 from bankml.settings import Settings
 from bankml.sizes import human
 
@@ -36,11 +37,20 @@ class Choice:
     ollama: OllamaModel | None = None
     hub: HubModel | None = None  # None for a hub's model that was not pulled
     pinned: Pinned | None = None  # of a hub's model whose bytes are known
+    short: ShortName | None = None  # of a hub's model that people call by one
 
     @property
     def present(self) -> bool:
         """False only for a built-in or a hub's model that must be pulled first."""
         return self.hub is not None if self.kind == "hub" else self.preset is None or self.path.is_file()
+
+    @property
+    def repository(self) -> HubName | None:
+        """The repository that a hub's model is to be pulled from, by its name alone; None where it is here."""
+        if self.kind != "hub" or self.present or self.pinned:
+            return None
+        source = self.short.source if self.short else HubName.parse(self.name)
+        return None if source.file else source
 
     @property
     def known(self) -> Preset | Pinned | None:
@@ -51,7 +61,7 @@ class Choice:
     def aliases(self) -> tuple[str, ...]:
         """The other names it answers to."""
         here = (str(self.hub.name),) if self.hub else ()
-        return (*(self.known.aliases if self.known else ()), *here)
+        return (*(self.known.aliases if self.known else ()), *(self.short.names if self.short else ()), *here)
 
     @cached_property
     def licence(self) -> Licence:
@@ -110,19 +120,27 @@ def find(name: str, settings: Settings | None = None) -> Choice | None:
 
 
 def _named(name: str, settings: Settings, reason: Reason) -> Choice:
-    if not name.startswith(hub_name.PREFIX) and ("/" in name or name.lower().endswith(".gguf")):
-        # An alias or a name in Ollama may hold a slash too; what can only be a path is one that leads nowhere.
-        only_path = name.startswith(("/", "./", "../", "~")) or name.lower().endswith(".gguf")
-        if only_path or os.path.isfile(os.path.expanduser(name)):
-            return _file(name, reason)
+    if is_path(name):
+        return _file(name, reason)
     try:
         choice = _known(name, settings, reason)
     except InputError as error:
         hint = "" if name.startswith(hub_name.PREFIX) else "; a file's name must end in .gguf or start with ./"
         raise ModelError(f"{error}{hint}") from None
     if choice is None:
-        raise _not_pulled(name, settings) if name.startswith(hub_name.PREFIX) else _unknown(name, settings)
+        raise _unknown(name, settings)
     return choice
+
+
+def is_path(name: str) -> bool:
+    """Whether `choose` takes a name for a file's.
+
+    An alias or a name in Ollama may hold a slash too; what can only be a path is one also where it leads nowhere.
+    """
+    if name.startswith(hub_name.PREFIX):
+        return False
+    only_path = name.startswith(("/", "./", "../", "~")) or name.lower().endswith(".gguf")
+    return only_path or ("/" in name and os.path.isfile(os.path.expanduser(name)))
 
 
 def _file(name: str, reason: Reason) -> Choice:
@@ -142,16 +160,24 @@ def _known(name: str, settings: Settings, reason: Reason) -> Choice | None:
         return Choice(name, "file", own, reason("a file in bankml's folder"))
     if known := pinned.find(name):
         return _pinned(name, known, settings, reason)
-    return _of_ollama(name, settings, reason)
+    stored = _of_ollama(name, settings, reason)
+    short = short_names.find(name)
+    return stored if stored or not short else _of_hub(short.source, settings, reason)
 
 
-def _of_hub(name: HubName, settings: Settings, reason: Reason) -> Choice | None:
-    """None for a repository that was not pulled by its own name."""
+def _of_hub(name: HubName, settings: Settings, reason: Reason) -> Choice:
+    """The hub's model of this name, pulled or not."""
     if model := hub_store.find(name, settings):
-        return Choice(str(model.name), "hub", model.path, reason("a model pulled from a hub"), hub=model)
-    if not name.file:
-        return None
-    return Choice(str(name), "hub", hub_store.place(name, settings), reason("a model of a hub"))
+        return hub_choice(model, reason("a model pulled from a hub"))
+    short = short_names.of(name)
+    called = short.name if short else str(name)
+    return Choice(called, "hub", hub_store.place(name, settings), reason("a model of a hub"), short=short)
+
+
+def hub_choice(model: HubModel, reason: str) -> Choice:
+    """A model that was pulled, by its short name if it has one."""
+    short = short_names.of(model.name)
+    return Choice(short.name if short else str(model.name), "hub", model.path, reason, hub=model, short=short)
 
 
 def _pinned(name: str, known: Pinned, settings: Settings, reason: Reason) -> Choice:
@@ -210,20 +236,22 @@ def _no_file(name: str, path: Path) -> ModelError:
 
 def not_here(name: str, pinned: Pinned | None = None) -> ModelError:
     """The error for a model that can be pulled and was not."""
+    if here := _files_here(name):
+        return ModelError(
+            f"{name} was not pulled by that name: run `bankml pull {name}`, or name a file of it that is here: "
+            f"{', '.join(here[:LISTED])}"
+        )
     remedy = f"run `bankml pull {name}`"
     if pinned:
         remedy += f" ({human(pinned.size)}) or `ollama pull {name}`"
     return ModelError(f"{name} is not on this machine: {remedy}, or name another model (`bankml models`)")
 
 
-def _not_pulled(name: str, settings: Settings) -> ModelError:
-    here = [str(model.name) for model in hub_store.files(HubName.parse(name), settings)]
-    if not here:
-        return not_here(name)
-    return ModelError(
-        f"{name} was not pulled by that name: run `bankml pull {name}`, or name a file of it that is here: "
-        f"{', '.join(here[:LISTED])}"
-    )
+def _files_here(name: str) -> list[str]:
+    """Of a repository that was not pulled by its own name, the files that were by theirs."""
+    if not name.startswith(hub_name.PREFIX) or (parsed := HubName.parse(name)).file:
+        return []
+    return [str(model.name) for model in hub_store.files(parsed, Settings.read())]
 
 
 def _unknown(name: str, settings: Settings) -> ModelError:

@@ -17,6 +17,7 @@ from bankml.sizes import human
 MAX_LISTING = 64 << 20  # bytes; a repository of 100,000 files is listed in some 20 MB
 LISTED = 12  # files in an error message
 MAIN = "main"
+PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
 _COMMIT = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _F16 = re.compile(r"(?<![a-z0-9])fp?16(?![a-z0-9])", re.IGNORECASE)
@@ -59,30 +60,46 @@ class Repository:
     licence: str
     files: tuple[RepositoryFile, ...]
 
+    @property
+    def models(self) -> tuple[RepositoryFile, ...]:
+        """Its GGUF files."""
+        return tuple(file for file in self.files if _is_model(file, self.name))
+
+    def find(self, path: str) -> RepositoryFile | None:
+        """Its file of this path."""
+        return next((file for file in self.files if file.path == path), None)
+
     def pick(self) -> RepositoryFile:
         """The file that was asked for, or that the repository's name alone means. Raises ModelError with a list."""
-        found = {file.path: file for file in self.files}
         if self.name.file:
-            if file := found.get(self.name.file):
+            if file := self.find(self.name.file):
                 return file
             raise ModelError(
                 f"{replace(self.name, file='')} has no file {self.name.file}: it has {_listed(self.files)}"
             )
-        models = [file for file in self.files if _is_model(file, self.name)]
-        if picked := preferred([file.path for file in models]):
-            return found[picked]
-        raise self._none() if not models else self._several(models)
+        if not self.models:
+            raise self.unusable()
+        picked = preferred([file.path for file in self.models])
+        if picked and (file := self.find(picked)):
+            return file
+        raise self._several()
 
-    def _none(self) -> ModelError:
+    def unusable(self) -> ModelError:
+        """The error where there is neither a GGUF file nor safetensors."""
+        if pickled := next((file.path for file in self.files if file.path.endswith(PICKLED)), ""):
+            return ModelError(
+                f"{self.name} has its weights in {pickled} alone, and a pickle may run any program when it is opened: "
+                "name another repository, or a revision (hf:owner/repo@revision), with model.safetensors or a GGUF file"
+            )
         return ModelError(
-            f"{self.name} has no GGUF file, only {_listed(self.files)}: name another repository, or download a folder "
-            "with safetensors and make a GGUF file of it with `bankml convert`"
+            f"{self.name} has no GGUF file and no model.safetensors to make one of, only {_listed(self.files)}: name "
+            "another repository"
         )
 
-    def _several(self, models: list[RepositoryFile]) -> ModelError:
+    def _several(self) -> ModelError:
         return ModelError(
-            f"{self.name} has {len(models)} GGUF files: name one, as in `bankml pull "
-            f"{replace(self.name, file=models[0].path)}`; they are {_listed(models)}"
+            f"{self.name} has {len(self.models)} GGUF files: name one, as in `bankml pull "
+            f"{replace(self.name, file=self.models[0].path)}`; they are {_listed(self.models)}"
         )
 
 

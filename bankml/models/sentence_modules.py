@@ -43,7 +43,7 @@ def read(folder: Path) -> SentenceModules:
         pooling = folder / "1_Pooling" / "config.json"
         return SentenceModules(folder, _pooling(pooling) if pooling.exists() else None, _notes(folder, folder))
     transformer, pooling_folder = folder, None
-    for at, (kind, place) in enumerate(_modules(path)):
+    for at, (kind, place) in enumerate(modules(path)):
         if (kind == "Transformer") != (at == 0) or kind not in ("Transformer", "Pooling", *HARMLESS):
             raise ModelError(f"{path} has the module {kind!r} at place {at}: its work would be missing in a GGUF file")
         if kind == "Transformer":
@@ -54,8 +54,8 @@ def read(folder: Path) -> SentenceModules:
     return SentenceModules(transformer, stated, _notes(folder, transformer))
 
 
-def _modules(path: Path) -> list[tuple[str, str]]:
-    """Kind and folder of each module."""
+def modules(path: Path) -> list[tuple[str, str]]:
+    """Kind and folder of each module of the modules.json at `path`. Raises ModelError when it is damaged."""
     listed = json_object.read_any(path)
     if not isinstance(listed, list) or not listed:
         raise ModelError(f"{path} is not a list of modules: the model's folder is damaged")

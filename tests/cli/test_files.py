@@ -218,7 +218,38 @@ def test_a_person_sees_a_bar_and_a_program_nothing(started, stocked, command) ->
 
 
 def test_a_model_of_ollama_that_is_missing_is_ollamas_to_pull(here, hub) -> None:
-    done = here("pull", "nomic-embed-text")
+    done = here("pull", "granite-embedding")
     assert done.status == 1
-    assert b"or run `ollama pull nomic-embed-text`" in done.err
+    assert b"or run `ollama pull granite-embedding`" in done.err
     assert hub.requests == []
+
+
+BGE = "bge-small-en-v1.5"
+NOTICE = "bankml: Optimising model {} for bankml's engine (one-time)…\n"
+
+
+def test_a_model_that_is_named_is_made_once_and_then_there(command, here, model_hub, monkeypatch) -> None:
+    assert BGE in here("models", "--json").out.lines[0]["pullable"]
+    assert f"`bankml pull` also knows {BGE}, ".encode() in here("models").err
+    first = command("embed", "--model", BGE, "a text")
+    assert NOTICE.format(BGE).encode() in first.err
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there: nothing below asks a hub
+    again = command("embed", "--model", f"BAAI/{BGE}", "a text")
+    assert (again.status, again.out) == (0, first.out)
+    assert again.err.decode() == f"bankml: model {BGE}: a model pulled from a hub, as asked\n"
+    pulled = here("pull", BGE, "--json").out.lines[0]
+    assert (pulled["name"], pulled["fetched"]) == (BGE, False)
+    info = here("info", BGE, "--json").out.lines[0]
+    assert (info["source"], info["licence"], info["kind"]) == (f"hf:BAAI/{BGE}", "MIT", "hub")
+    assert len(info["sha256 of model.safetensors"]) == 64
+    assert here("verify", BGE, "--json").out.lines[0]["digest"] == info["sha256"]
+    listed = here("models", "--json").out.lines[0]
+    row = next(row for row in listed["models"] if row["name"] == BGE)
+    assert (row["present"], row["dims"], row["pooling"]) == (True, 384, "cls")
+    assert BGE not in listed["pullable"]
+
+
+def test_a_model_of_another_graph_is_one_sentence(command, model_hub) -> None:
+    done = command("pull", "nomic-embed-text", "--json")
+    assert (done.status, done.err) == (1, b"")
+    assert "is of the architecture nomic_bert (NomicBertModel" in done.out.lines[0]["error"]

@@ -1,4 +1,5 @@
 import hashlib
+import logging
 import os
 import pickle
 import re
@@ -27,13 +28,17 @@ def test_the_real_models_have_the_bytes_that_were_checked(minilm: Path, e5: Path
         assert hashlib.sha256(path.read_bytes()).hexdigest() == preset.gguf_sha256
 
 
-def test_a_pull_leaves_the_model_and_nothing_else(tiny_preset: Preset) -> None:
+def test_a_pull_leaves_the_model_and_nothing_else(tiny_preset: Preset, caplog: pytest.LogCaptureFixture) -> None:
     heard: list[tuple[str, int, int]] = []
+    caplog.set_level(logging.INFO, "bankml.models.notice")
     path = builtin.make(tiny_preset, Settings.read(), lambda *event: heard.append(event))
     assert path.read_bytes()[:4] == b"GGUF"
     assert leftovers() == ["tiny.gguf"]
     assert {what.split()[0] for what, _, _ in heard} >= {"unpacking", "converting"}
     assert all(done <= total for _, done, total in heard)
+    assert caplog.messages == ["Optimising model Tiny for bankml's engine (one-time)…"]
+    builtin.make(tiny_preset, Settings.read(), silent)
+    assert len(caplog.messages) == 1
 
 
 def test_a_model_that_is_there_is_not_fetched_again(tiny_preset: Preset, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from bankml.errors import InputError, ModelError
-from bankml.models import download, hub_store, pull
+from bankml.models import hub_store, pull, transfer
 from bankml.models.hub import Hub
 
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "WAITS", (0.01, 0.01, 0.01))
+    monkeypatch.setattr(transfer, "WAITS", (0.01, 0.01, 0.01))
 
 
 def refused(name: str = "hf:o/r/m.gguf") -> str:

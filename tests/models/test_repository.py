@@ -46,13 +46,21 @@ def test_several_are_listed_with_their_sizes(hub) -> None:
 
 
 def test_none_says_what_there_is_and_what_makes_one(hub) -> None:
-    hub.add("o/r", {"model.safetensors": bytes(9), "config.json": b"{}"})
+    hub.add("o/r", {"model.onnx": bytes(9), "config.json": b"{}"})
     with pytest.raises(ModelError) as error:
         listed("hf:o/r").pick()
-    assert str(error.value).startswith(
-        "hf:o/r has no GGUF file, only config.json (2 bytes), model.safetensors (9 bytes)"
+    assert str(error.value) == (
+        "hf:o/r has no GGUF file and no model.safetensors to make one of, only config.json (2 bytes), model.onnx "
+        "(9 bytes): name another repository"
     )
-    assert "`bankml convert`" in str(error.value)
+
+
+def test_weights_in_a_pickle_are_refused_with_what_would_do(hub) -> None:
+    hub.add("o/r", {"pytorch_model.bin": bytes(9), "config.json": b"{}"})
+    with pytest.raises(
+        ModelError, match=r"in pytorch_model\.bin alone, and a pickle may run .*: name another repository"
+    ):
+        listed("hf:o/r").pick()
 
 
 def test_a_file_that_is_not_there_is_answered_with_those_that_are(hub) -> None:
