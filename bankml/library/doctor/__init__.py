@@ -10,7 +10,7 @@ from bankml.library.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
 from bankml.store import Store
 
-__all__ = ["Finding", "examine", "repair"]
+__all__ = ["Finding", "checks", "examine", "repair"]
 
 Check = Callable[[], Finding]
 
@@ -33,8 +33,9 @@ def repair(path: Path, settings: Settings) -> list[str]:
         return [found.mend(store) for found in _found(store, settings) if found.mend]
 
 
-def _found(store: Store, settings: Settings) -> Iterator[Finding]:
-    checks: list[tuple[str, Check]] = [
+def checks(store: Store, settings: Settings) -> list[tuple[str, Check]]:
+    """Every check by its name; what one finds is in its words."""
+    return [
         ("pages", partial(file.pages, store)),
         ("tables", partial(file.tables, store)),
         ("record", partial(file.record, store)),
@@ -48,7 +49,10 @@ def _found(store: Store, settings: Settings) -> Iterator[Finding]:
         ("files", partial(sources.files, store)),
         ("model", partial(model.model, store, settings)),
     ]
-    for name, check in checks:
+
+
+def _found(store: Store, settings: Settings) -> Iterator[Finding]:
+    for name, check in checks(store, settings):
         try:
             yield check()
         except Exception as error:  # a damaged row can be of any type
