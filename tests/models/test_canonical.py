@@ -29,7 +29,7 @@ NOMIC = ("nomic-embed-text", "nomic-embed-text:latest", "nomic-embed-text:v1.5",
         (
             *MINILM,
             "all-minilm:latest",
-            "all-MiniLM-L6-v2:LATEST",
+            " all-MiniLM-L6-v2:LATEST",
             " ALL-MINILM ",
             "registry.ollama.ai/library/all-minilm:22m",
         ),
