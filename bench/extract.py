@@ -33,9 +33,7 @@ def main() -> None:
         found = extract(f"a.{suffix}", whole)
         seconds = process_time() - before
         megabytes = len(whole) / 1e6
-        print(
-            f"{suffix:6} {megabytes:6.1f} MB {seconds:7.2f} s {megabytes / seconds:6.1f} MB/s {len(found.blocks):9,} blocks"
-        )
+        print(f"{suffix:6} {megabytes:6.1f} MB {seconds:7.2f} s {megabytes / seconds:6.1f} MB/s {len(found.blocks):9,}")
 
 
 if __name__ == "__main__":
