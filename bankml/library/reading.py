@@ -108,12 +108,13 @@ class Reader:
         """What the store has of the file; if it is the same, what of it lacks a vector."""
         with self._store.reading() as db:
             before = documents.find(db, name_bytes(source.path))
-            if not (before and before[1].sha256 == digest and self._recipe.serves(before[1].recipe)):
+            same = before and before[1].sha256 == digest and source.type in (None, before[1].type)
+            if not (before and same and self._recipe.serves(before[1].recipe)):
                 return before, None
             return before, lacking(db, before[0], self._fingerprint) if self._fingerprint else {}
 
     def _made(self, source: Source, content: bytes, digest: str, before: tuple[int, DocumentRow] | None) -> Pending:
-        found = extract(shown(source.path), content, self._converter)
+        found = extract(shown(source.path), content, self._converter, source.type)
         passages = [_passage(chunk) for chunk in self._chunks(found)]
         row = DocumentRow(
             name_bytes(source.path), found.type, found.title, digest, len(content), source.modified, str(self._recipe)
