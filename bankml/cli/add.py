@@ -1,0 +1,172 @@
+"""`bankml add`: files, folders and standard input become documents of a knowledge base."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bankml.cli.output import AsJson, Model, note, write_json
+from bankml.cli.store import Db
+from bankml.errors import InputError, UnavailableError
+
+if TYPE_CHECKING:
+    from bankml.documents.source import Failure, Source
+    from bankml.embedders import Embedder
+    from bankml.library.added import Added
+    from bankml.library.selection import Selection
+    from bankml.settings import Settings
+    from bankml.store import Store
+
+SOME_FAILED = 3
+INTERRUPTED = 130
+STDIN = "-"
+
+Globs = list[str] | None
+
+
+def add(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH…", help="Files, folders, globs; -: standard input.", show_default=False)
+    ],
+    db: Db = None,
+    model: Model = None,
+    include: Annotated[
+        Globs, typer.Option(metavar="GLOB", help="Only such files of folders (repeatable).", show_default=False)
+    ] = None,
+    exclude: Annotated[
+        Globs, typer.Option(metavar="GLOB", help="No such files (repeatable).", show_default=False)
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove what is gone from the folders, or left out now.")
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on with what changes, until Ctrl-C.")] = False,
+    name: Annotated[str | None, typer.Option(help="What standard input is called.", show_default=False)] = None,
+    max_size: Annotated[
+        float | None, typer.Option(metavar="MB", min=0, help="No files above this.", show_default=False)
+    ] = None,
+    json: AsJson = False,
+) -> int:
+    """Add documents to a knowledge base, which is made where there is none. What has not changed is passed over.
+
+    The exit status is 3 where some files could not be read: they are named, and the others are added.
+    """
+    from bankml.documents.source import LARGEST
+    from bankml.library.selection import Selection
+    from bankml.settings import Settings
+
+    _check(paths, name, watch)
+    settings = Settings.read()
+    with _store(db, settings, model) as store:
+        largest = LARGEST if max_size is None else round(max_size * 1e6)
+        selection = Selection(paths, store.path, include or (), exclude or (), name or "stdin", largest)
+        work = _Work(store, selection, *_embedder(store, settings, model), prune, json)
+        return work.keep_on() if watch else work.once(list(selection.sources()))
+
+
+def _check(paths: Sequence[str], name: str | None, watch: bool) -> None:
+    if watch and STDIN in paths:
+        raise InputError("standard input cannot be watched: name files or folders")
+    if name is not None and (STDIN not in paths or not name or name.startswith("/") or "\0" in name):
+        raise InputError(f"--name is {name!r}: with -, give what standard input is to be called, not a path from /")
+
+
+def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
+    """The store; made as by `bankml init` where there is none."""
+    from bankml.store import Store, place
+
+    path = place(db, settings)
+    if not path.exists():
+        from bankml.library.initialise import initialise
+
+        note(f"{path} is made, as by `bankml init`")
+        initialise(path, settings, model)
+    return Store.open(path)
+
+
+def _embedder(store: "Store", settings: "Settings", model: str | None) -> "tuple[Embedder | None, str]":
+    """The embedder of the store's model; else why there is none, which is told: words alone find what is added."""
+    from bankml.library import binding
+
+    try:
+        embedder = binding.embedder(store, settings, model)
+        if why := str(embedder.status()["why"]):
+            raise UnavailableError(why)
+        return embedder, ""
+    except UnavailableError as error:
+        note(f"found by words alone, for there is no model: {error}")
+        return None, str(error)
+
+
+@dataclass
+class _Work:
+    """What is done once, and again when something changes."""
+
+    store: "Store"
+    selection: "Selection"
+    embedder: "Embedder | None"
+    why: str
+    prune: bool
+    json: bool
+    quiet: bool = False  # nothing is said of a round in which nothing changed
+
+    def once(self, sources: "Sequence[Source | Failure]") -> int:
+        """Adds these, prunes, and says what was done: the exit status."""
+        from bankml.cli.adding import adding
+        from bankml.library.configuration import Configuration
+        from bankml.library.ingest import Ingest
+
+        configuration = Configuration.read(self.store.path)
+        size = sum(getattr(source, "size", 0) for source in sources)
+        with adding(len(sources), size) as progress:
+            ingest = Ingest(self.store, self.embedder, configuration, self.why, progress)
+            with suppress(KeyboardInterrupt):
+                ingest.run(sources)
+                ingest.added.skipped = dict(self.selection.skipped)
+                self._prune(ingest.added)
+                ingest.added.finished = True
+        if not self.quiet or ingest.added.anything:
+            self._tell(ingest.added, len(sources))
+        return INTERRUPTED if not ingest.added.finished else SOME_FAILED if ingest.added.failed else 0
+
+    def keep_on(self) -> int:
+        """Until Ctrl-C: what is there now, then what changes."""
+        from bankml.library.watch import Watch, touched
+
+        watched = [path for path in self.selection.watched if path.exists()]
+        if not watched:
+            raise InputError(f"{', '.join(self.selection.paths)} is not there, so it cannot be watched")
+        status = 0
+        with suppress(KeyboardInterrupt), Watch(watched) as changes:
+            for changed in changes:
+                found = [source for source in self.selection.sources() if touched(Path(source.path), changed)]
+                status = self.once(found)
+                if status == INTERRUPTED:
+                    return status
+                self.quiet = True
+        return 0
+
+    def _prune(self, added: "Added") -> None:
+        from bankml.library.prune import prune
+
+        if self.prune:
+            pruned = prune(self.store, self.selection.folders, self.selection.walk)
+            added.removed += pruned.removed
+            for sentence in pruned.kept:
+                note(sentence)
+
+    def _tell(self, added: "Added", files: int) -> None:
+        from bankml.cli.adding import summary
+
+        if self.json:
+            model = self.embedder and self.embedder.model
+            licence = self.embedder and self.embedder.licence.id
+            write_json({**added.object(), "model": model, "licence": licence})
+            return
+        for one in added.notes:
+            note(f"{one.path}: {one.note}")
+        for failed in added.failed:
+            note(f"{failed.path}: {failed.error}")
+        print(summary(added, files, self.embedder))

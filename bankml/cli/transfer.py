@@ -1,0 +1,81 @@
+"""`bankml export` and `bankml import`: a knowledge base as JSON lines."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from bankml.cli.output import AsJson, write_json
+from bankml.cli.store import Db, opened
+from bankml.errors import InputError
+
+if TYPE_CHECKING:
+    from bankml.library.exporting import Moved
+
+STDIO = "-"
+
+Vectors = Annotated[bool, typer.Option("--vectors/--no-vectors", help="With the vectors, or to be embedded anew.")]
+
+
+def export(
+    file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to; -: stdout.", show_default=False)] = STDIO,
+    db: Db = None,
+    vectors: Vectors = True,
+    json: AsJson = False,
+) -> None:
+    """Write all of a knowledge base as JSON lines: documents, passages, vectors. `bankml import` reads them."""
+    from bankml.library.exporting import Moved
+    from bankml.library.exporting import export as lines
+    from bankml.models.atomic import replacement
+    from bankml.private_file import PRIVATE
+
+    moved = Moved()
+    with opened(db, read_only=True) as store:
+        if file == STDIO:
+            sys.stdout.flush()
+            for line in lines(store, moved, vectors):
+                sys.stdout.buffer.write(line)
+            return
+        with replacement(Path(file), mode=PRIVATE) as temporary, temporary.open("wb") as out:
+            out.writelines(lines(store, moved, vectors))
+    _tell("exported", moved, json)
+
+
+def restore(
+    file: Annotated[str, typer.Argument(metavar="FILE|-", help="What `bankml export` wrote; -: stdin.")],
+    db: Db = None,
+    vectors: Vectors = True,
+    json: AsJson = False,
+) -> None:
+    """Put what was exported into a knowledge base, which is made where there is none: all of it, or nothing."""
+    from bankml.library.importing import restore as put
+    from bankml.store import Store, place
+
+    with _read(file) as lines, Store.create(place(db)) as store:
+        moved = put(store, lines, "stdin" if file == STDIO else file, vectors)
+    _tell("imported", moved, json)
+
+
+@contextmanager
+def _read(file: str) -> Iterator[BinaryIO]:
+    if file == STDIO:
+        if sys.stdin is None:
+            raise InputError("stdin is closed; name a file, or pipe one in")
+        yield sys.stdin.buffer
+        return
+    try:
+        with open(file, "rb") as lines:
+            yield lines
+    except IsADirectoryError:
+        raise InputError(f"{file} is a folder; name the file that `bankml export` wrote") from None
+
+
+def _tell(what: str, moved: "Moved", json: bool) -> None:
+    if json:
+        write_json(asdict(moved))
+    else:
+        print(f"{moved.documents:,} documents, {moved.chunks:,} chunks and {moved.vectors:,} vectors {what}")

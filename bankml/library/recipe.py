@@ -1,0 +1,38 @@
+"""How chunks were made of a document: where any of it changes, they are made anew."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Self
+
+from bankml.documents.chunking import CHUNKER
+from bankml.documents.extract import EXTRACTOR
+from bankml.embedders.embedder import Embedder
+
+ESTIMATED = "estimated"
+SHOWN = 16  # hex digits
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`made`: versions and sizes. `counted`: whose tokens the sizes are in."""
+
+    made: str
+    counted: str
+
+    @classmethod
+    def of(cls, embedder: Embedder | None, size: int, overlap: int, converter: str = "") -> Self:
+        """Tokens are the model's, behind its document prefix; an estimate where there is no model."""
+        made = f"extract {EXTRACTOR}, chunk {CHUNKER}, {size}/{overlap} tokens" + (
+            f", {converter}" if converter else ""
+        )
+        if embedder is None:
+            return cls(made, ESTIMATED)
+        whole = f"{embedder.digest}\n{embedder.document_prefix}"
+        return cls(made, sha256(whole.encode("utf-8", "replace")).hexdigest()[:SHOWN])
+
+    def serves(self, stored: str) -> bool:
+        """Whether chunks of the recipe `stored` may stay: without a model, those that one counted are better."""
+        return stored == str(self) or (self.counted == ESTIMATED and stored.startswith(f"{self.made} of "))
+
+    def __str__(self) -> str:
+        return f"{self.made} of {self.counted}"

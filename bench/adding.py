@@ -1,0 +1,117 @@
+"""Adding the ten Debian FAQs to a knowledge base, beside the engine alone on the same chunks.
+
+`python -m bench.adding [--languages en de] [--rounds 3] [--model NAME]`. Both in this process, in turn, with the model
+loaded; the share is of the engine's tokens a second when all chunks are one call. Also: a second run, in which nothing
+has changed, and how long a run takes on many tiny files.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from bankml import models
+from bankml.embedders import NativeEmbedder
+from bankml.encoder import Encoder
+from bankml.library.added import Added
+from bankml.library.configuration import Configuration
+from bankml.library.ingest import Ingest
+from bankml.library.selection import Selection
+from bankml.store import Passage, Store
+from oracle import texts
+
+T = TypeVar("T")
+
+SHARE = 0.9  # promised
+TINY = 500  # files
+
+
+def faq(folder: Path, languages: list[str]) -> Path:
+    """The pages as files, a folder for each language."""
+    for language in languages:
+        (folder / language).mkdir(parents=True)
+        for number, page in enumerate(texts.pages(language)):
+            (folder / language / f"{number:02}.html").write_text(page, encoding="utf-8")
+    return folder
+
+
+def tiny(folder: Path, languages: list[str]) -> Path:
+    """Files of a sentence or two."""
+    folder.mkdir()
+    words = " ".join(" ".join(texts.pages(languages[0])).split()).replace("<", " ").replace(">", " ").split(" ")
+    for number in range(TINY):
+        start = number * 37 % max(1, len(words) - 40)
+        (folder / f"{number:04}.txt").write_text(f"{number} " + " ".join(words[start : start + 40]), encoding="utf-8")
+    return folder
+
+
+def added(path: Path, folder: Path, embedder: NativeEmbedder) -> Added:
+    """One run over a folder."""
+    with Store.create(path) as store:
+        sources = list(Selection([str(folder)], store.path).sources())
+        return Ingest(store, embedder, Configuration.read(store.path)).run(sources)
+
+
+def chunks(path: Path) -> list[str]:
+    """What was embedded, each text once."""
+    with Store.open(path) as store, store.reading() as db:
+        rows = db.execute("SELECT text, heading FROM chunks ORDER BY id")
+        return list(dict.fromkeys(Passage(*row, 0, 0, None, None, 0).embedded for row in rows))
+
+
+def raw(encoder: Encoder, found: list[str], prefix: str) -> int:
+    """The engine alone: tokens."""
+    return int(encoder.encode_full([prefix + text for text in found]).tokens.sum())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--languages", nargs="+", default=list(texts.LANGUAGES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--model", default="all-minilm-l6-v2")
+    arguments = parser.parse_args()
+    choice = models.choose(arguments.model)
+    with tempfile.TemporaryDirectory() as folder, Encoder(choice.path) as encoder:
+        embedder = NativeEmbedder(choice, encoder=encoder)
+        for name, make in (("FAQ", faq), (f"{TINY} tiny files", tiny)):
+            report(name, make(Path(folder) / name, arguments.languages), embedder, encoder, arguments.rounds)
+
+
+def report(name: str, folder: Path, embedder: NativeEmbedder, encoder: Encoder, rounds: int) -> None:
+    """Prints a line a round, and the medians: by the clock, and by the CPU's time, which a busy machine blurs less."""
+    shares: list[float] = []
+    by_cpu: list[float] = []
+    for number in range(rounds):
+        path = folder.parent / f"{name} {number}.db"
+        done, seconds, cpu = timed(lambda path=path: added(path, folder, embedder))
+        found = chunks(path)
+        tokens, raw_seconds, raw_cpu = timed(lambda found=found: raw(encoder, found, embedder.document_prefix))
+        _, again, _ = timed(lambda path=path: added(path, folder, embedder))
+        assert tokens == done.tokens
+        shares.append(raw_seconds / seconds)
+        by_cpu.append(raw_cpu / cpu)
+        print(
+            f"{name}: {done.added} files, {done.chunks:,} chunks, {tokens:,} tokens: {tokens / seconds:,.0f} tokens/s "
+            f"of {tokens / raw_seconds:,.0f}, {shares[-1]:.1%} ({by_cpu[-1]:.1%} by CPU time); "
+            f"unchanged in {again:.2f} s",
+            flush=True,
+        )
+    share = statistics.median(shares)
+    print(
+        f"{name}: {share:.1%} of the engine alone ({statistics.median(by_cpu):.1%} by CPU time), "
+        f"{SHARE:.0%} promised{'' if share >= SHARE else ': MISSED'}"
+    )
+
+
+def timed(work: Callable[[], T]) -> tuple[T, float, float]:
+    """What it gives, seconds by the clock, and seconds of the CPU."""
+    begun, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    return found, time.perf_counter() - begun, time.process_time() - cpu
+
+
+if __name__ == "__main__":
+    main()
