@@ -32,14 +32,15 @@ READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
 DECLARED = {"html": IN_HTML, "code": IN_CODE}
 
 
-def extract(name: str, content: bytes, converter: str = "") -> Extracted:
-    """What is in a file called `name`. `converter`: "docling" in place of pypdf and markitdown.
+def extract(name: str, content: bytes, converter: str = "", type: str | None = None) -> Extracted:
+    """What is in a file called `name`, which is of this `type`; None: its bytes and its name tell.
 
-    Raises DocumentError, a sentence that goes on from the file's name, and InputError for an unknown converter.
+    `converter`: "docling" in place of pypdf and markitdown. Raises DocumentError, a sentence that goes on from the
+    file's name, and InputError for an unknown converter.
     """
     if len(content) > LARGEST:
         raise DocumentError(f"has {len(content):,} bytes, more than the {LARGEST >> 20} MiB that are read: split it")
-    type = kind(name, content)
+    type = type or kind(name, content)
     if type not in READERS:
         return conversion.convert(type, name, content, converter)
     text, notes = decoded(content, DECLARED.get(type))

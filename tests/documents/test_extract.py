@@ -58,3 +58,10 @@ def test_each_reader_is_tried_here():
 def test_more_than_the_largest_is_refused():
     with pytest.raises(DocumentError, match="has 67,108,865 bytes, more than the 64 MiB that are read"):
         extract("a.txt", bytes(LARGEST + 1))
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.4 and so on", b"PK\x03\x04 and so on"])
+def test_a_type_that_is_known_is_not_looked_for(content):
+    """What a client sends as text is text, and no parser of PDFs or archives sees it."""
+    found = extract("a.pdf", content, "text")
+    assert (found.type, found.text) == ("text", content.decode())

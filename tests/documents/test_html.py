@@ -80,6 +80,10 @@ def test_the_time_is_linear_whatever_is_repeated(unit):
     assert long < 8 * 4 * short + 0.2, f"8 times the markup took {long / short:.0f} times as long"
 
 
+def test_an_end_that_never_comes_is_looked_for_once():
+    assert seconds("<title>" * 40_000) < 4 * seconds("<center>" * 40_000) + 0.2
+
+
 def test_what_is_nested_beyond_any_tree_is_read():
     assert texts("<div>" * 30_000 + "deep" + "</div>" * 30_000 + "<p>after") == ["deep", "after"]
 
