@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bankml.cli import searched
 from bankml.cli.model import choose
 from bankml.cli.output import AsJson, Model, note, write_json
+from bankml.cli.store import Db
 from bankml.ollama_address import is_loopback
 from bankml.settings import Settings, duration, strangers
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
-    from bankml.models import Choice
     from bankml.serve.access import Access
-    from bankml.serve.ragebar import Ragebar
 
 
 class LogFormat(StrEnum):
@@ -76,13 +76,26 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    kb: Annotated[
+        bool, typer.Option("--kb", help="Search the knowledge base PATH, and add to it, at /kb/ and at /ui.")
+    ] = False,
+    path: Annotated[
+        Path | None, typer.Argument(help="With --kb: the knowledge base, as --db.", show_default=False)
+    ] = None,
+    db: Db = None,
 ) -> None:
     """Answer /api/embed, /v1/embeddings and their kin; prints one line with the URL when ready."""
     from bankml.serve.connections import most
+    from bankml.serve.lending import Lender
     from bankml.serve.limits import Limits
     from bankml.serve.listener import listen, listen_unix, url
     from bankml.serve.server import Options, Served
+    from bankml.serve.session import Session
 
+    if (path or db) and not kb:
+        raise typer.BadParameter(f"{path or db} is a knowledge base to serve only with --kb; say --kb too")
+    if path and db:
+        raise typer.BadParameter(f"both {path} and --db {db} are named; name one")
     for sentence in strangers(os.environ):
         note(sentence)
     keep = _keep_alive(keep_alive)
@@ -94,46 +107,25 @@ def serve(
         limits = Limits(max_queue, max_queue_tokens, max_connections=most(each=2 if forward else 1))
         choice = choose(model)
         address = url(host, listener, bool(access.tls))
-        ragebar = _ragebar(history, choice, threads, backend, allow_licence or []) if history else None
-        page = {"history": _link(address, ragebar)} if ragebar else {}
+        lender, session = Lender(), Session()
+        ragebar = searched.history(history, choice, lender, session, allow_licence or []) if history else None
+        knowledge = searched.knowledge(path or db, lender, session) if kb else None
+        pages = searched.pages(address, session.token, history, knowledge, bool(access.keys))
 
         def ready() -> None:
             if json:
-                write_json({"url": address, "model": choice.name, **page})
+                write_json({"url": address, "model": choice.name, **pages})
             else:
                 name = printable(choice.name)
                 print(f"bankml: serving {name} at {address} for clients of Ollama and of OpenAI", flush=True)
-                for link in page.values():
-                    note(f"{history} is searched at {link}, which opens once")
+                for name, link in pages.items():
+                    once = ", which opens once" if session.token in link else ""
+                    note(f"the {'history' if name == 'history' else 'knowledge base'} is searched at {link}{once}")
+                if knowledge and not access.keys and not uds:
+                    note("every program of this machine may search it and add to it: a key or --uds would close it")
 
-        options = Options(threads, backend, keep, forward, log, limits, access, ragebar)
+        options = Options(threads, backend, keep, forward, log, limits, access, ragebar, knowledge, lender)
         Served(choice, options).run(listener, ready)
-
-
-def _ragebar(
-    history: Path, choice: "Choice", threads: int | None, backend: str | None, allow_licence: list[str]
-) -> "Ragebar":
-    """The history, searched by the meaning that the served model gives. Raises StoreError when it cannot be read."""
-    from bankml.embedders import NativeEmbedder
-    from bankml.history.searcher import Searcher
-    from bankml.room import Room
-    from bankml.serve.ragebar import Ragebar
-
-    def embedder() -> NativeEmbedder:
-        settings = Settings.read()
-        used, room = threads or settings.threads, Room(threads or settings.threads, settings.embed_need)
-        return NativeEmbedder(
-            choice, settings.embed_keep_alive, room, threads=used, backend=backend or settings.backend
-        )
-
-    searcher = Searcher(history, embedder, allow_licence=allow_licence)
-    searcher.search("", 1, 0)
-    return Ragebar(history, searcher)
-
-
-def _link(address: str, ragebar: "Ragebar") -> str:
-    """The address of the page for the browser that may ask; behind a Unix socket the host is whatever is sent."""
-    return f"{'http://localhost' if address.startswith('unix:') else address}/ui?token={ragebar.session.token}"
 
 
 def _keep_alive(value: str | None) -> int | None:

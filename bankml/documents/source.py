@@ -42,7 +42,7 @@ class Source:
     """`path`: absolute, or the name of what is no file. `size` (bytes) and `modified` (s since 1970): the last known.
 
     `follow`: whether a symbolic link of this name means the file that it leads to. `stream`: what is read if it is no
-    file. `largest`: bytes that are read.
+    file. `largest`: bytes that are read. `type`: as of `Extracted`, where it is known before anything is read.
     """
 
     path: Path | str
@@ -51,6 +51,7 @@ class Source:
     follow: bool = True
     stream: BinaryIO | None = None
     largest: int = LARGEST
+    type: str | None = None
 
     def read(self) -> bytes:
         """All of it, as it was at one time; raises InputError, or ChangedError where it never stayed as it was."""

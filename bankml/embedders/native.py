@@ -1,8 +1,9 @@
 """The engine in this process as an embedder."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any, Protocol, Self
+from weakref import ref
 
 from bankml.embedders.embedder import Cancelled, Floats
 from bankml.embedders.identified import Identified
@@ -18,6 +19,18 @@ from bankml.room import Room
 from bankml.settings import EMBED_KEEP_ALIVE
 
 SECOND = 10**9
+
+
+class Lender(Protocol):
+    """Has encoders of its own, and lends them to who embeds beside."""
+
+    def has(self, choice: Choice) -> bool:
+        """Whether the model is in memory."""
+        ...
+
+    def lent(self, choice: Choice) -> AbstractContextManager[Encoder]:
+        """The model's encoder until the block ends. Raises ModelError, InputError, BusyError."""
+        ...
 
 
 class NativeEmbedder(Identified):
@@ -45,6 +58,8 @@ class NativeEmbedder(Identified):
         self._room = room or Room()
         self._options = options
         self._given = encoder
+        self._lender: Lender | None = None
+        self._checked: Callable[[], Encoder | None] = lambda: None  # the last one that was lent
         self._kept = Kept(self._load, Encoder.close, keep_alive / SECOND)
         self._documents, self._queries = Turn(), Turn()
 
@@ -61,7 +76,14 @@ class NativeEmbedder(Identified):
 
     @property
     def loaded(self) -> bool:
+        if self._lender:
+            return self._lender.has(self._choice)
         return self._given is not None or self._kept.present
+
+    def borrow(self, lender: Lender) -> Self:
+        """The same, with the encoders of `lender` in place of its own: in a server one of each model is enough."""
+        self._lender = lender
+        return self
 
     def embed(
         self, texts: Sequence[str], *, query: bool = False, block: bool = True, cancelled: Cancelled | None = None
@@ -112,7 +134,22 @@ class NativeEmbedder(Identified):
             raise
 
     def _held(self, block: bool) -> AbstractContextManager[Encoder]:
+        if self._lender:
+            return self._lent(self._lender)
         return nullcontext(self._given) if self._given else self._kept.held(block)
+
+    @contextmanager
+    def _lent(self, lender: Lender) -> Iterator[Encoder]:
+        """The lender's encoder, if it is of the very file that this embedder is of."""
+        with ExitStack() as stack:
+            try:
+                encoder = stack.enter_context(lender.lent(self._choice))
+            except (ModelError, InputError) as error:
+                raise UnavailableError(str(error)) from None
+            if encoder is not self._checked():
+                self._identity.check(self.digest)
+                self._checked = ref(encoder)
+            yield encoder
 
     def _load(self) -> Encoder:
         if why := self._why_not():

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bankml.errors import Error
-from bankml.serve import catalogue, history, ollama, openai, openapi, own, pages, stats
+from bankml.serve import catalogue, history, kb, ollama, openai, openapi, own, pages, stats
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.ending import Ending
 from bankml.serve.entrance import Entrance
@@ -21,10 +21,12 @@ from bankml.serve.keys import Keys
 from bankml.serve.ledger import Accounts
 from bankml.serve.origins import cors
 from bankml.serve.recorder import Recorder
+from bankml.serve.session import Session
 from bankml.serve.state import State
 from bankml.serve.visit import Visit
 
 if TYPE_CHECKING:
+    from bankml.serve.knowledge import Knowledge
     from bankml.serve.ragebar import Ragebar
     from bankml.serve.upstream import Upstream
 
@@ -72,14 +74,17 @@ def create_app(
     upstream: "Upstream | None" = None,
     log: Callable[[Visit], None] | None = None,
     ragebar: "Ragebar | None" = None,
+    knowledge: "Knowledge | None" = None,
 ) -> Starlette:
     """The ASGI application. `loopback`: it is bound to a loopback address, so foreign Host headers are refused.
 
     `upstream`: the Ollama that gets what bankml does not answer; None: nothing is forwarded. `log` is called with each
-    request that is over, see Recorder. `ragebar`: the history that is searched under /ui.
+    request that is over, see Recorder. `ragebar` and `knowledge`: the history and the knowledge base that are searched
+    under /ui.
     """
-    entrance = [Middleware(Entrance, session=ragebar.session, keys=bool(access.keys))] if ragebar else []
-    routes = [*ROUTES, *(history.ROUTES if ragebar else [])]
+    session = _session(access, ragebar, knowledge)
+    entrance = [Middleware(Entrance, session=session, keys=bool(access.keys))] if session else []
+    routes = [*ROUTES, *(history.ROUTES if ragebar else []), *(kb.ROUTES if knowledge else [])]
     keys = [Middleware(Keys, keys=access.keys)] if access.keys else []
     forwarding = []
     if upstream:
@@ -105,5 +110,15 @@ def create_app(
     app.state.shared = shared
     app.state.upstream = upstream
     app.state.ragebar = ragebar
-    app.state.tabs = (pages.SERVER, pages.HISTORY) if ragebar else (pages.SERVER,)
+    app.state.knowledge = knowledge
+    app.state.session = session
+    tabs = {pages.SERVER: True, pages.HISTORY: ragebar, pages.KNOWLEDGE: knowledge}
+    app.state.tabs = tuple(tab for tab, served in tabs.items() if served)
     return app
+
+
+def _session(access: Access, ragebar: "Ragebar | None", knowledge: "Knowledge | None") -> Session | None:
+    """Whose browser may ask without a key; None where nothing is served that asks for more than the models do."""
+    if ragebar:
+        return ragebar.session
+    return knowledge.session if knowledge and access.keys else None

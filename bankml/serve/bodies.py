@@ -22,7 +22,7 @@ class Key(str):
 # Only texts may be long, and nothing else of a body becomes Python objects by the million: 16 MiB of "[],[],…" took the
 # event loop 4 s and 430 MB.
 NULL = b"null"
-LONG = ("input", "prompt")
+LONG = ("input", "prompt", "documents")
 MOST_FIELD = 64 * 1024  # bytes of any other field
 MOST_KEYS = 1000
 _ELEMENT = re.compile(r"\$\[(\d+)\]")

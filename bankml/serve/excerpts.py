@@ -23,14 +23,14 @@ class Excerpt:
 def excerpt(text: str, spans: Sequence[Span], most: int) -> Excerpt:
     """At most some `most` characters of `text`, with the first of `spans` in them, which are in order and apart."""
     if len(text) <= most:
-        return Excerpt(text, _units(text, spans), False)
+        return Excerpt(text, utf16(text, spans), False)
     first = spans[0][0] if spans else 0
     start = _between_words(text, max(0, min(first - most // BEFORE, len(text) - most)), first)
     end = min(start + most, len(text))
     shown = CUT * (start > 0) + text[start:end] + CUT * (end < len(text))
     shift = (start > 0) - start
     inside = [(max(a, start) + shift, min(b, end) + shift) for a, b in spans if a < end and b > start]
-    return Excerpt(shown, _units(shown, inside), True)
+    return Excerpt(shown, utf16(shown, inside), True)
 
 
 def _between_words(text: str, start: int, match: int) -> int:
@@ -39,8 +39,8 @@ def _between_words(text: str, start: int, match: int) -> int:
     return space + 1 if space >= 0 else start
 
 
-def _units(text: str, spans: Sequence[Span]) -> list[list[int]]:
-    """The same spans in UTF-16 code units."""
+def utf16(text: str, spans: Sequence[Span]) -> list[list[int]]:
+    """The same spans, in order, in UTF-16 code units, as JavaScript counts; the first MOST_MARKS of them."""
     marks, at, units = [], 0, 0
     for span in spans[:MOST_MARKS]:
         mark = []

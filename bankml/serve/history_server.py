@@ -44,6 +44,7 @@ def create_app(ragebar: Ragebar) -> Starlette:
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, MemoryError, Exception), refuse),
     )
     app.state.ragebar = ragebar
+    app.state.session = ragebar.session
     app.state.tabs = (pages.HISTORY,)
     return app
 

@@ -25,5 +25,9 @@ class Limits:
 
 
 COUNTED_TOKENS = 64  # what a text counts at least: its vector of 1,024 dimensions takes as much memory as 1,024 ids
-MOST_RESULTS = 100  # exchanges of one search of a history
-MOST_QUERY = 4000  # characters of what is looked for in one, as of what is embedded
+MOST_RESULTS = 100  # exchanges or passages of one search
+MOST_QUERY = 4000  # characters of what is looked for, as of what is embedded
+MOST_FILTERS = 100  # globs or types of one search
+MOST_WAIT = 60.0  # seconds that a search may wait for the query's vector, where it says how long
+MOST_DOCUMENTS = 10_000  # added by one request
+MOST_NAME = 1000  # characters of a document's name

@@ -14,7 +14,8 @@ from bankml.serve.entrance import exchanged
 
 STATIC = Path(__file__).parent / "static"
 SHARED = ("frame.css", "frame.js", "key.html")
-SERVER, HISTORY = "server", "history"  # the tabs of /ui, each with its .html, .css and .js
+SERVER, HISTORY, KNOWLEDGE = "server", "history", "knowledge"  # the tabs of /ui
+PARTS = {SERVER: ("server",), HISTORY: ("search", "history"), KNOWLEDGE: ("search", "knowledge")}  # names of files
 
 
 def _page(name: str, parts: dict[str, str]) -> Cached:
@@ -64,7 +65,7 @@ def _ui(tabs: tuple[str, ...]) -> Cached:
     links = [f'<a id="link-{tab}" href="#{tab}">{tab.capitalize()}</a>' for tab in tabs]
     if SERVER in tabs:
         links.append('<a href="/docs">Addresses</a>')
-    joined = {suffix: "".join(_read(f"{tab}.{suffix}") for tab in tabs) for suffix in ("css", "html", "js")}
+    joined = {suffix: _joined(tabs, suffix) for suffix in ("css", "html", "js")}
     parts = {
         "<!-- title -->": ", ".join(tabs),
         "<!-- links -->": "".join(links),
@@ -75,14 +76,20 @@ def _ui(tabs: tuple[str, ...]) -> Cached:
     return _page("ui.html", parts)
 
 
+def _joined(tabs: tuple[str, ...], suffix: str) -> str:
+    """What these tabs are made of, each file once."""
+    names = dict.fromkeys(f"{part}.{suffix}" for tab in tabs for part in PARTS[tab])
+    return "".join(_read(name) for name in names if (STATIC / name).exists())
+
+
 async def docs(request: Request) -> Response:
     """The description of every address, made from /openapi.json."""
     return _docs().answer(request)
 
 
 async def ui(request: Request) -> Response:
-    """What the server is doing, live, and the history that it serves; the link to that is exchanged for a cookie."""
-    ragebar, token = request.app.state.ragebar, request.query_params.get("token")
-    if ragebar and token is not None and request.method == "GET":
-        return exchanged(request, ragebar.session, token)
-    return _ui(request.app.state.tabs).answer(request)
+    """What the server is doing, live, and what it lets search; the link to that is exchanged for a cookie."""
+    session, tabs, token = request.app.state.session, request.app.state.tabs, request.query_params.get("token")
+    if session and token is not None and request.method == "GET":
+        return exchanged(request, session, token, [tab for tab in tabs if tab != SERVER])
+    return _ui(tabs).answer(request)

@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from bankml.serve import catalogue, history, ollama, openai, own
-from bankml.serve.limits import MOST_QUERY, MOST_RESULTS, Limits
+from bankml.serve import catalogue, history, kb, ollama, openai, own
+from bankml.serve.kb import TYPES
+from bankml.serve.limits import MOST_DOCUMENTS, MOST_FILTERS, MOST_NAME, MOST_QUERY, MOST_RESULTS, MOST_WAIT, Limits
 
 Schema = dict[str, Any]
 
@@ -33,6 +34,11 @@ def answer(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
         "required": list(required),
         "additionalProperties": False,
     }
+
+
+def growing(required: dict[str, Schema]) -> Schema:
+    """The same with whatever else a later version tells."""
+    return {"type": "object", "properties": required, "required": list(required)}
 
 
 def request(struct: type[msgspec.Struct], required: list[str], **fields: Schema) -> Schema:
@@ -143,6 +149,47 @@ HIT = answer(
     }
 )
 
+PASSAGE: dict[str, Schema] = {
+    "id": {"type": "integer", "minimum": 1, "description": "Never another passage's, also when this one is gone."},
+    "path": {**STRING, "description": "Of the file, or the name that the text was added under."},
+    "heading": {**STRING, "description": "The headings above it, the nearest last: `A > B`."},
+    "line": {"type": ["integer", "null"], "minimum": 1, "description": "Where it begins in a text."},
+    "page": {"type": ["integer", "null"], "minimum": 1, "description": "Where it begins in what has pages."},
+    "text": STRING,
+    "marks": MARKS,
+    "cut": {**FLAG, "description": "There is more of it than `text`, before or behind."},
+}
+HIT_OF_KNOWLEDGE = answer(
+    {
+        **PASSAGE,
+        **dict.fromkeys(("title", "type"), STRING),
+        **dict.fromkeys(("document", "start", "end"), COUNT),
+        "score": {"type": "number", "description": "Of the fusion, or of the one arm: says the order."},
+        "cosine": {"type": ["number", "null"]},
+        "words_rank": RANK,
+        "meaning_rank": RANK,
+    }
+)
+FILTER: Schema = {"anyOf": [STRING, listed(STRING, maxItems=MOST_FILTERS), NULL]}
+DATE: Schema = {"anyOf": [{**STRING, "format": "date"}, NULL]}
+DOCUMENTS = listed(
+    answer(
+        {
+            "name": {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": MOST_NAME,
+                "pattern": "^[^/\\u0000-\\u001f][^\\u0000-\\u001f]*$",
+                "description": "What it is kept under, and replaced by; never a path of the server's disk.",
+            },
+            "text": STRING,
+        },
+        {"type": {"anyOf": [{"type": "string", "enum": list(TYPES)}, NULL], "description": "null: by the name's end."}},
+    ),
+    minItems=1,
+    maxItems=MOST_DOCUMENTS,
+)
+
 SCHEMAS: dict[str, Schema] = {
     "EmbedRequest": request(
         ollama.EmbedRequest,
@@ -246,6 +293,53 @@ SCHEMAS: dict[str, Schema] = {
     "HistoryStatus": answer(
         {"file": STRING, **dict.fromkeys(("total", "embedded", "skipped_lines"), COUNT), "indexing": FLAG}
     ),
+    "KnowledgeSearchRequest": request(
+        kb.SearchRequest,
+        [],
+        query={**QUERY, "description": "What is looked for."},
+        n={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "description": "How many passages at most."},
+        path={**FILTER, "description": "Only documents whose path matches one of these globs."},
+        type={**FILTER, "description": "Only documents of one of these types."},
+        after={**DATE, "description": "Only what was modified then or later; 2026-01-31T09:30 is a moment too."},
+        before={**DATE, "description": "Only what was modified earlier."},
+        wait={
+            "anyOf": [{**NUMBER, "maximum": MOST_WAIT}, NULL],
+            "description": "Seconds to wait for the query's vector, which a page that is typed into cannot; then words "
+            "alone answer, and `pending` is true. null: as long as it takes.",
+        },
+        shown={**STRING, "description": "The version of the answer that is here already."},
+    ),
+    "KnowledgeFound": answer(
+        {"version": {**STRING, "description": "Alone with `pending` where it is `shown`."}, "pending": PENDING},
+        {
+            "results": listed(HIT_OF_KNOWLEDGE),
+            "status": {**STRING, "description": "What was searched, and by which arms; one that is missing is named."},
+            "types": listed(STRING, description="Of all documents."),
+        },
+    ),
+    "KnowledgeSourceRequest": request(kb.SourceRequest, ["id"], id={"type": "integer"}, query=QUERY),
+    "KnowledgeSource": answer(
+        {
+            **PASSAGE,
+            "type": STRING,
+            "title": STRING,
+            "note": {**STRING, "description": "Why this is not the file as it is now; empty where it is."},
+            "passage": listed(COUNT, minItems=2, maxItems=2, description="From and to of the passage, as marks."),
+            "first_line": {
+                "type": ["integer", "null"],
+                "minimum": 1,
+                "description": "The number of the text's first line; null of what has no lines.",
+            },
+        }
+    ),
+    "KnowledgeAddRequest": request(kb.AddRequest, ["documents"], documents=DOCUMENTS),
+    "KnowledgeAdded": growing(
+        {
+            **dict.fromkeys(("added", "updated", "unchanged", "chunks"), COUNT),
+            "failed": listed(answer({"path": STRING, "error": STRING})),
+        }
+    ),
+    "KnowledgeStatus": growing({"documents": COUNT, "chunks": COUNT, "embedded": COUNT}),
     "Stats": answer(
         {
             **dict.fromkeys(("version", "backend", "model"), STRING),

@@ -17,6 +17,7 @@ from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
 from bankml.serve.http import Http
 from bankml.serve.ledger import Ledger
+from bankml.serve.lending import Lender
 from bankml.serve.limits import Limits
 from bankml.serve.lines import Lines
 from bankml.serve.listener import is_loopback
@@ -26,6 +27,7 @@ from bankml.serve.workers import Workers
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
+    from bankml.serve.knowledge import Knowledge
     from bankml.serve.ragebar import Ragebar
     from bankml.serve.upstream import Upstream
 
@@ -42,6 +44,8 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     access: Access = ANYBODY
     ragebar: "Ragebar | None" = None  # the history that is searched under /ui
+    knowledge: "Knowledge | None" = None  # the knowledge base likewise, and at /kb/
+    lender: Lender = field(default_factory=Lender)  # through which these use the server's models
 
 
 class Served:
@@ -65,19 +69,24 @@ class Served:
 
     async def _run(self, listener: socket.socket, ready: Callable[[], None]) -> None:
         state, options = self._state, self._options
+        options.lender.open(state.engines)
         async with state.engines.hold(self.choice) as loaded:
             state.names.add(str(loaded.encoder.metadata.get("general.name", self.choice.name)))
             state.metrics.runs_on(loaded.encoder.backend)
         upstream = _upstream(options.forward) if options.forward else None
         log = access_log(sys.stderr, options.log) if options.log else None
-        app = create_app(state, is_loopback(listener), options.access, upstream, log, options.ragebar)
+        app = create_app(
+            state, is_loopback(listener), options.access, upstream, log, options.ragebar, options.knowledge
+        )
         try:
             await Http(app, options.access.tls, ready, state.ending, options.limits.max_connections).answer(listener)
         finally:
             if upstream:
                 await upstream.close()
-            if options.ragebar:
-                options.ragebar.close()
+            options.lender.close()
+            for searched in (options.ragebar, options.knowledge):
+                if searched:
+                    searched.close()
             state.close()
 
 

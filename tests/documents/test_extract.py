@@ -1,7 +1,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bankml.documents.extract import LARGEST, READERS, extract
@@ -45,6 +45,7 @@ def test_any_text_of_each_type_is_sound(type, data):
 @example(content=b"\xff\xfe\x00\xd8")
 @example(content=b"\xef\xbb\xbf")
 @example(content=b"")
+@settings(deadline=None)  # the first PDF begins a process
 def test_any_bytes_are_sound_or_one_sentence(suffix, content):
     with suppress(DocumentError):
         assert_sound(extract(f"a.{suffix}", content))
@@ -57,3 +58,10 @@ def test_each_reader_is_tried_here():
 def test_more_than_the_largest_is_refused():
     with pytest.raises(DocumentError, match="has 67,108,865 bytes, more than the 64 MiB that are read"):
         extract("a.txt", bytes(LARGEST + 1))
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.4 and so on", b"PK\x03\x04 and so on"])
+def test_a_type_that_is_known_is_not_looked_for(content):
+    """What a client sends as text is text, and no parser of PDFs or archives sees it."""
+    found = extract("a.pdf", content, "text")
+    assert (found.type, found.text) == ("text", content.decode())

@@ -15,6 +15,7 @@ from bankml.room import Room
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.app import create_app
 from bankml.serve.engines import Engines
+from bankml.serve.knowledge import Knowledge
 from bankml.serve.ledger import Ledger
 from bankml.serve.limits import Limits
 from bankml.serve.names import Names
@@ -29,12 +30,17 @@ Ask = Callable[..., httpx.Response]
 
 @contextmanager
 def inside(
-    model: Path, room: Room | None = None, access: Access = ANYBODY, ragebar: Ragebar | None = None, **limits: float
+    model: Path,
+    room: Room | None = None,
+    access: Access = ANYBODY,
+    ragebar: Ragebar | None = None,
+    knowledge: Knowledge | None = None,
+    **limits: float,
 ) -> Iterator[Ask]:
     """The application in this process, asked as httpx.request is; an exception it does not answer is raised here."""
     engines, ledger = Engines(300 * 10**9, threads=1, room=room), Ledger(Limits(**limits))
     state = State(Names(models.choose(str(model))), engines, Workers(2), ledger)
-    transport = httpx.ASGITransport(create_app(state, True, access, ragebar=ragebar))
+    transport = httpx.ASGITransport(create_app(state, True, access, ragebar=ragebar, knowledge=knowledge))
     with asyncio.Runner() as runner:
         client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
         yield lambda *arguments, **more: runner.run(client.request(*arguments, **more))

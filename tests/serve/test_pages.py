@@ -12,9 +12,11 @@ import httpx
 import pytest
 
 from bankml.serve import history_server
+from bankml.serve.knowledge import Knowledge
+from tests.serve import bases
 from tests.serve.histories import SKY, ragebar, write
 
-PAGES = ["/docs", "/ui", "/ui of a history", "/ui of both"]
+PAGES = ["/docs", "/ui", "/ui of a history", "/ui of a knowledge base", "/ui of all"]
 
 
 class Tags(HTMLParser):
@@ -42,8 +44,12 @@ def pages(tiny, application, applications, tmp_path_factory) -> Iterator[Callabl
 
         return asyncio.run(asked())
 
-    with applications(tiny, ragebar=bar) as of_both:
-        servers = {"": application, "a history": of_a_history, "both": of_both}
+    knowledge = Knowledge(bases.write(tmp_path_factory.mktemp("knowledge")), bases.no_model)
+    with (
+        applications(tiny, knowledge=knowledge) as of_a_base,
+        applications(tiny, ragebar=bar, knowledge=knowledge) as of_all,
+    ):
+        servers = {"": application, "a history": of_a_history, "a knowledge base": of_a_base, "all": of_all}
 
         def ask(name: str, **more) -> httpx.Response:
             path, _, server = name.partition(" of ")
@@ -51,6 +57,7 @@ def pages(tiny, application, applications, tmp_path_factory) -> Iterator[Callabl
 
         yield ask
     bar.close()
+    knowledge.close()
 
 
 def policy(answer) -> dict[str, str]:
@@ -110,9 +117,10 @@ def test_a_page_is_sent_only_to_those_who_lack_it(pages, path):
 
 
 def test_pages_are_small_and_lie_in_the_package(pages):
-    assert all(len(pages(path).content) < 40_000 for path in PAGES)
+    assert all(len(pages(path).content) < 50_000 for path in PAGES)
     names = {file.name for file in files("bankml.serve").joinpath("static").iterdir()}
-    tabs = {f"{tab}.{suffix}" for tab in ("server", "history") for suffix in ("html", "css", "js")}
+    tabs = {f"{tab}.{suffix}" for tab in ("server", "history", "knowledge") for suffix in ("html", "css", "js")}
+    tabs = tabs - {"history.css"} | {"search.css", "search.js"}
     assert names == tabs | {"docs.html", "ui.html", "frame.css", "frame.js", "tabs.css", "tabs.js", "key.html"}
 
 
