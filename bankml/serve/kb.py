@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Mode = Literal["words", "meaning", "fused"]
 TextType = Literal["text", "rst", "markdown", "html", "code", "json", "jsonl", "csv"]
-TYPES = get_args(TextType)
 
 
 class SearchRequest(msgspec.Struct):
@@ -31,7 +31,7 @@ class SearchRequest(msgspec.Struct):
 
     query: str = ""
     n: int = 10
-    mode: Literal["words", "meaning", "fused"] = "fused"
+    mode: Mode = "fused"
     path: list[str] | str | None = None
     type: list[str] | str | None = None
     after: str | None = None

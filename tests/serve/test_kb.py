@@ -234,6 +234,7 @@ MOON = {"name": "moon.md", "text": "# Moon\n\nThe moon is grey.\n"}
 def test_texts_are_added_changed_and_found(ask):
     added = add(ask, MOON, {"name": "a note", "text": "A note about tides."})
     assert (added["added"], added["updated"], added["chunks"], added["failed"]) == (2, 0, 2, [])
+    assert added["finished"]
     assert add(ask, MOON)["unchanged"] == 1
     hit = search(ask, query="moon")["results"][0]
     assert (hit["path"], hit["type"], hit["heading"], hit["line"]) == ("moon.md", "markdown", "Moon", 1)
