@@ -141,7 +141,8 @@ def test_schemathesis_finds_nothing(serving, tiny, tmp_path, narrow, settings: l
     command = [str(Path(sys.executable).with_name("st")), *settings, "run", str(tmp_path / "openapi.json"), *excluded]
     options = f"--phases examples,coverage,fuzzing --max-examples {EXAMPLES} --generation-deterministic"
     quiet = "--continue-on-failure --no-color --warnings off --request-timeout 20"
-    with serving(tmp_path, "--model", str(tiny), "--kb", str(bases.write(tmp_path / "kb"))) as server:
+    store = bases.embedded(bases.write(tmp_path / "kb"), tiny)
+    with serving(tmp_path, "--model", str(tiny), "--kb", str(store)) as server:
         document = narrow(httpx.get(f"{server.url}/openapi.json").json())
         (tmp_path / "openapi.json").write_text(json.dumps(document))
         command += ["--url", server.url, *options.split(), *quiet.split()]
