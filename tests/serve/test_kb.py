@@ -63,7 +63,7 @@ def test_filters_modes_and_counts(ask):
     assert set(names(search(ask, query="the", path=["s*.md", "nothing"]))) == {"sky.md", "sea.md"}
     assert names(search(ask, query="the", type="text")) == ["ternary.txt"]
     assert names(search(ask, query="the", after="2020-01-01")) == []
-    assert len(search(ask, query="the", n=1)["results"]) == 1
+    assert len(search(ask, query="the", n=1.0)["results"]) == 1
     assert names(search(ask, query="sea", mode="words"))[0] == "sea.md"
     assert names(search(ask, query=" ")) == []
 
@@ -78,6 +78,7 @@ def test_meaning_alone_without_a_model_is_refused_with_what_to_do(ask):
     [
         ({"query": "a", "n": 0}, "n is 0"),
         ({"query": "a", "n": 101}, "n is 101"),
+        ({"query": "a", "n": 1.5}, "n is 1.5"),
         ({"query": "a" * 4001}, "4,001 characters"),
         ({"query": "a", "mode": "best"}, "best"),
         ({"query": "a", "after": "yesterday"}, "yesterday"),
