@@ -47,6 +47,10 @@ def add(
     max_size: Annotated[
         float | None, typer.Option(metavar="MB", min=0, help="No files above this.", show_default=False)
     ] = None,
+    converter: Annotated[
+        str,
+        typer.Option(help="docling: reads PDFs and office files in place of pypdf and markitdown.", show_default=False),
+    ] = "",
     json: AsJson = False,
 ) -> int:
     """Add documents to a knowledge base, which is made where there is none. What has not changed is passed over.
@@ -57,16 +61,20 @@ def add(
     from bankml.library.selection import Selection
     from bankml.settings import Settings
 
-    _check(paths, name, watch)
+    _check(paths, name, watch, converter)
     settings = Settings.read()
     with _store(db, settings, model) as store:
         largest = LARGEST if max_size is None else round(max_size * 1e6)
         selection = Selection(paths, store.path, include or (), exclude or (), name or "stdin", largest)
-        work = _Work(store, selection, *_embedder(store, settings, model), prune, json)
+        work = _Work(store, selection, *_embedder(store, settings, model), prune, json, converter)
         return work.keep_on() if watch else work.once(list(selection.sources()))
 
 
-def _check(paths: Sequence[str], name: str | None, watch: bool) -> None:
+def _check(paths: Sequence[str], name: str | None, watch: bool, converter: str) -> None:
+    from bankml.documents.conversion import CONVERTERS
+
+    if converter and converter not in CONVERTERS:
+        raise InputError(f"there is no converter {converter!r}: give {' or '.join(CONVERTERS)}, or none")
     if watch and STDIN in paths:
         raise InputError("standard input cannot be watched: name files or folders")
     if name is not None and (STDIN not in paths or not name or name.startswith("/") or "\0" in name):
@@ -110,6 +118,7 @@ class _Work:
     why: str
     prune: bool
     json: bool
+    converter: str = ""
     quiet: bool = False  # nothing is said of a round in which nothing changed
 
     def once(self, sources: "Sequence[Source | Failure]") -> int:
@@ -121,7 +130,7 @@ class _Work:
         configuration = Configuration.read(self.store.path)
         size = sum(getattr(source, "size", 0) for source in sources)
         with adding(len(sources), size) as progress:
-            ingest = Ingest(self.store, self.embedder, configuration, self.why, progress)
+            ingest = Ingest(self.store, self.embedder, configuration, self.why, progress, converter=self.converter)
             with suppress(KeyboardInterrupt):
                 ingest.run(sources)
                 ingest.added.skipped = dict(self.selection.skipped)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
 
@@ -71,6 +71,7 @@ def search(
             from bankml.cli.passages import write_passages
 
             write_passages(found, asked, explain)
+        searcher.approximate(note)
 
 
 def _object(found: "Found", query: str, explain: bool) -> dict[str, Any]:

@@ -83,12 +83,19 @@ def _drafts(
 
 def _fitting(text: str, drafts: list[_Draft], count: Count, size: int) -> Iterator[tuple[_Draft, int]]:
     """The drafts with their tokens; in smaller ones what together has more tokens than its pieces had alone."""
-    texts = (embedded(draft.heading, text[draft.start : draft.end]) for draft in drafts)
-    for draft, tokens in zip(drafts, batched(texts, count), strict=True):
-        if tokens <= size:
-            yield draft, tokens
-        else:
-            yield from _fitting(text, list(_smaller(text, draft, size)), count, size)
+    last = -1  # where the one before begins
+    for draft, tokens in zip(drafts, batched((_embedded(text, draft) for draft in drafts), count), strict=True):
+        if draft.start <= last:  # as the one before was made smaller
+            draft = draft._replace(start=draft.body)
+            tokens = int(count([_embedded(text, draft)])[0])
+        smaller = _fitting(text, list(_smaller(text, draft, size)), count, size) if tokens > size else ()
+        for fitting in smaller or ((draft, tokens),):
+            last = fitting[0].start
+            yield fitting
+
+
+def _embedded(text: str, draft: _Draft) -> str:
+    return embedded(draft.heading, text[draft.start : draft.end])
 
 
 def _smaller(text: str, draft: _Draft, size: int) -> Iterator[_Draft]:

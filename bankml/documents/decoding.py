@@ -67,12 +67,16 @@ def _damaged(content: bytes, encoding: str) -> tuple[str, tuple[str, ...]]:
 def _declared(content: bytes, declared: re.Pattern[bytes]) -> str:
     """The name of a text encoding that Python has; "" where there is none."""
     found = declared.search(content[:DECLARED_IN])
+    if not found:
+        return ""
     try:
-        name = codecs.lookup(found.group(found.lastindex or 0).decode("ascii")).name if found else ""
-        "".encode(name or "ascii")  # refuses hex, zip and their like
+        name = codecs.lookup(found.group(found.lastindex or 0).decode("ascii")).name
+        readable = "<".encode(name) == b"<"  # it was read as ASCII to find this; hex, zip and their like raise
     except (LookupError, UnicodeError):
         return ""
-    return "cp1252" if name in ("iso8859-1", "ascii") else name  # as browsers read them
+    if not readable or name == "utf-8":  # which it is not
+        return ""
+    return "cp1252" if name in ("iso8859-1", "ascii") else name  # as browsers do
 
 
 def _guessed(content: bytes) -> tuple[str, tuple[str, ...]]:

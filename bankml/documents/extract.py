@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from bankml.documents.code import DECLARED as IN_CODE
 from bankml.documents.code import code
+from bankml.documents.conversion import conversion
 from bankml.documents.decoding import decoded
 from bankml.documents.extracted import Extracted
 from bankml.documents.html import DECLARED as IN_HTML
@@ -31,15 +32,16 @@ READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
 DECLARED = {"html": IN_HTML, "code": IN_CODE}
 
 
-def extract(name: str, content: bytes, type: str | None = None) -> Extracted:
+def extract(name: str, content: bytes, converter: str = "", type: str | None = None) -> Extracted:
     """What is in a file called `name`, which is of this `type`; None: its bytes and its name tell.
 
-    Raises DocumentError, a sentence that goes on from the file's name.
+    `converter`: "docling" in place of pypdf and markitdown. Raises DocumentError, a sentence that goes on from the
+    file's name, and InputError for an unknown converter.
     """
     if len(content) > LARGEST:
         raise DocumentError(f"has {len(content):,} bytes, more than the {LARGEST >> 20} MiB that are read: split it")
     type = type or kind(name, content)
     if type not in READERS:
-        raise DocumentError(f"is of the kind {type}, which is not read")
+        return conversion.convert(type, name, content, converter)
     text, notes = decoded(content, DECLARED.get(type))
     return READERS[type](name, text, notes)

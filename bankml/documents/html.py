@@ -71,6 +71,8 @@ class _Reading:
 
     def flush(self) -> None:
         """Ends the block; it becomes one if there is anything in it."""
+        if not self._words:
+            return
         kind, text = self._kind(), "".join(self._words)
         if kind != "code":
             lines = (" ".join(line.split()).strip("| ") for line in text.split("\n"))

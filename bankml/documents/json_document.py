@@ -49,7 +49,9 @@ def _write(assembly: Assembly, root: Node) -> None:
                 line = line or member.line
                 lines.append(pair(name, text))
             else:
-                nested.append(((name.strip() or "-") if node.is_object else f"{key}[{number}]", member, depth + 1))
+                nested.append(
+                    ((name.strip() or "-") if node.is_object else f"{key.split('[')[0]}[{number}]", member, depth + 1)
+                )
         assembly.add("\n".join(filter(None, lines)), "row", line=line)
         left.extend(reversed(nested))
 

@@ -11,6 +11,8 @@ from bankml.utf8 import whole
 # Of a text that is known to be JSON: a string, a bracket, or a number or word.
 TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)"|([\[{])|([\]}])|([^\s,:\[\]{}"]++)', re.DOTALL)
 
+LENIENT = re.compile(r"NaN|Infinity|\\u[dD]")  # what Python's own parser takes, and orjson does not
+
 
 @dataclass(slots=True)
 class Leaf:
@@ -61,9 +63,10 @@ def value(text: str) -> object:
     try:
         return orjson.loads(text)
     except ValueError:
-        pass
+        if not LENIENT.search(text):
+            raise
     try:
-        return json.loads(text)  # which takes NaN, lone surrogates and long numbers
+        return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

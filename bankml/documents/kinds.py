@@ -1,10 +1,9 @@
 """What kind of document a file is: by its content where that tells it, else by its name, else by how it begins."""
 
-import io
 import re
-import zipfile
 from pathlib import PurePath
 
+from bankml.documents.archive import entries
 from bankml.documents.decoding import is_binary
 from bankml.errors import DocumentError
 
@@ -32,7 +31,6 @@ JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:\{\s*+[\"}]|\[\s*+[\[{\"\]\d-])")
 PDF = re.compile(rb"(?:\xef\xbb\xbf)?\s*+%PDF-\d")
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 OFFICE = {"word/": "docx", "ppt/": "pptx", "xl/": "xlsx"}
-ENTRIES = 10_000  # of an archive that are looked at
 
 
 def kind(name: str, content: bytes) -> str:
@@ -61,11 +59,7 @@ def _sniffed(head: bytes, name: str) -> str:
 
 def _packed(content: bytes) -> str:
     """Which document this archive is."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()[:ENTRIES]
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
-        raise DocumentError(f"is a damaged archive or Office file ({error})") from error
+    names = entries(content)
     for name in names:
         if found := next((kind for folder, kind in OFFICE.items() if name.startswith(folder)), None):
             return found

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING
 
 from bankml.documents.covering import Span, covering, starts
 from bankml.documents.extracted import Extracted, Kind
 from bankml.documents.titles import shortened, titled
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 KINDS: dict[str, Kind] = {
     "heading_open": "heading",
@@ -51,6 +52,8 @@ def _parsed(text: str, at: int) -> Iterator[Span]:
             yield Span(lines[first], lines[last], kind, int(token.tag[1:]) if kind == "heading" else 0)
 
 
-def _tokens(text: str) -> list[Token]:
+def _tokens(text: str) -> "list[Token]":
     """Blocks alone: what is emphasised or linked within them changes nothing here."""
+    from markdown_it import MarkdownIt  # 30 ms, which a search can do without
+
     return MarkdownIt("commonmark").enable("table").disable("inline").parse(text)

@@ -36,7 +36,8 @@ class _Batch:
 class Ingest:
     """Adds files to a store. `added` grows meanwhile, and tells what was done where the work was cut short.
 
-    Without an embedder chunks are found by words alone; `why` says why. `cancelled` is as in Embedder.embed.
+    Without an embedder chunks are found by words alone; `why` says why. `cancelled` is as in Embedder.embed,
+    `converter` as in documents.extract.
     """
 
     def __init__(
@@ -47,11 +48,12 @@ class Ingest:
         why: str = "",
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
+        converter: str = "",
     ) -> None:
         self._store = store
         self._embedding = Embedding(embedder, cancelled)
         self._fingerprint = fingerprint(embedder) if embedder else None
-        self._reader = Reader(store, embedder, configuration)
+        self._reader = Reader(store, embedder, configuration, converter)
         self._progress = progress or (lambda added: None)
         self._recent: Mapping[str, bytes] = {}  # vectors that may not be in the store yet, by key
         self.added = Added(status=why)

@@ -76,9 +76,12 @@ def weight(piece: Piece) -> int:
 class Reader:
     """Reads one file after the other, in one thread. `why`: for what reason tokens are estimated, if they are."""
 
-    def __init__(self, store: Store, embedder: Embedder | None, configuration: Configuration) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder | None, configuration: Configuration, converter: str = ""
+    ) -> None:
         self._store = store
         self._configuration = configuration
+        self._converter = converter
         self.why = ""
         self._use(embedder)
 
@@ -111,7 +114,7 @@ class Reader:
             return before, lacking(db, before[0], self._fingerprint) if self._fingerprint else {}
 
     def _made(self, source: Source, content: bytes, digest: str, before: tuple[int, DocumentRow] | None) -> Pending:
-        found = extract(shown(source.path), content, source.type)
+        found = extract(shown(source.path), content, self._converter, source.type)
         passages = [_passage(chunk) for chunk in self._chunks(found)]
         row = DocumentRow(
             name_bytes(source.path), found.type, found.title, digest, len(content), source.modified, str(self._recipe)
@@ -137,7 +140,8 @@ class Reader:
     def _use(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
         self._fingerprint = fingerprint(embedder) if embedder else None
-        self._recipe = Recipe.of(embedder, self._configuration.chunk_tokens, self._configuration.chunk_overlap)
+        sizes = self._configuration.chunk_tokens, self._configuration.chunk_overlap
+        self._recipe = Recipe.of(embedder, *sizes, self._converter)
 
 
 def name_bytes(path: Path | str) -> bytes:

@@ -10,6 +10,7 @@ from typing import Literal, Self, get_args
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
 from bankml.library import sentence
+from bankml.library.approximate import LARGE
 from bankml.library.asking import Asking, Question
 from bankml.library.filters import Filters
 from bankml.library.hit import Found
@@ -27,14 +28,15 @@ TRIES = 3  # searches of a store whose model is replaced meanwhile
 class Searcher:
     """One store, followed from search to search; safe to use from many threads, which take turns.
 
-    `choose` gives the embedder; while it raises UnavailableError, words alone rank and the status says why.
+    `choose` gives the embedder; while it raises UnavailableError, words alone rank and the status says why. `large`:
+    more vectors than that are searched by an index of neighbours, where there is one (`approximate`).
     """
 
-    def __init__(self, store: Store, choose: Callable[[], Embedder]) -> None:
+    def __init__(self, store: Store, choose: Callable[[], Embedder], large: int = LARGE) -> None:
         self._asking = Asking(choose)
         self._lock = threading.Lock()
         self._store = store
-        self._state = State(store)
+        self._state = State(store, large)
 
     def search(
         self,
@@ -71,11 +73,18 @@ class Searcher:
             self._asking.forget()
         raise StoreError(f"the model of {self._store.path} is replaced again and again: ask when that has ended")
 
+    def approximate(self, tell: Callable[[str], None]) -> None:
+        """Makes the index of neighbours that the last search would have used; `tell` hears that it takes a while."""
+        with self._lock:
+            if self._state.meaning.wants_neighbours():
+                tell("an index of neighbours is made, once: it takes minutes, and the next searches are faster")
+                self._state.meaning.make_neighbours()
+
     def close(self) -> None:
         """Lets go of the model, and leaves the vectors where the next process finds them at once."""
         self._asking.close()
         with self._lock:
-            self._state.keep()
+            self._state.meaning.keep()
 
     def __enter__(self) -> Self:
         return self

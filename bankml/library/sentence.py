@@ -6,6 +6,7 @@ EMPTY = "the knowledge base is empty: run `bankml add PATH`"
 NOTHING_ASKED = "the query has no letter and no digit: give words or a question"
 AS_ASKED = "as asked"
 NOT_EMBEDDED = "nothing is embedded yet: run `bankml reindex`"
+OTHER_RECIPE = "all that is embedded is of another recipe: run `bankml reindex`"
 
 
 def sentence(shown: int, total: int, arms: str, notes: Sequence[str] = ()) -> str:

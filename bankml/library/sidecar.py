@@ -40,7 +40,7 @@ def load(path: Path, source: Path, stamp: Stamp) -> Matrix | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
         descriptor = os.open(path, os.O_RDONLY | FLAGS)
         try:
-            if _trusted(os.fstat(descriptor), os.stat(source)):
+            if trusted(os.fstat(descriptor), os.stat(source)):
                 return _mapped(descriptor, stamp)
         finally:
             os.close(descriptor)
@@ -79,7 +79,7 @@ def _mapped(descriptor: int, stamp: Stamp) -> Matrix | None:
     """Raises ValueError, KeyError or TypeError for a head that is none of ours."""
     head: dict[str, Any] = json.loads(os.pread(descriptor, HEAD, 0))
     n, foreign, generation = head["rows"], head["foreign"], head["generation"]
-    if head["format"] != FORMAT or head["stamp"] != list(stamp) or not 0 < n <= MOST or not 0 <= foreign <= MOST:
+    if head["format"] != FORMAT or not 0 < n <= MOST or not 0 <= foreign <= MOST:
         return None
     begin = _begin(n, foreign)
     if os.fstat(descriptor).st_size != begin + 4 * n * stamp.dims:
@@ -104,7 +104,7 @@ def _begin(n: int, foreign: int) -> int:
     return -(-(HEAD + 8 * (n + foreign)) // PAGE) * PAGE
 
 
-def _trusted(file: os.stat_result, source: os.stat_result) -> bool:
+def trusted(file: os.stat_result, source: os.stat_result) -> bool:
     """Whether nobody but this user, or the one whose store it is, could have written it."""
     mode = file.st_mode
     return stat.S_ISREG(mode) and not mode & 0o077 and file.st_uid in (os.geteuid(), source.st_uid)

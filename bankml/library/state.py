@@ -23,6 +23,7 @@ from bankml.store import Bound, Store, config
 
 DEPTH = 3  # times n: so many of each arm are fused, as in the evaluation that chose the fusion
 LEAST_DEPTH = 24
+FILTERS = 16  # what passes them is remembered, a byte for each passage
 THE = "the"  # half of the passages hold it where the texts are English prose
 
 Mask = NDArray[np.bool_] | None
@@ -35,11 +36,12 @@ class RebindError(Exception):
 class State:
     """Of one store, asked within its transactions, one after another: not for several threads at once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, large: int) -> None:
         self._words = Words()
-        self._meaning = Meaning(store)
+        self.meaning = Meaning(store, large)
         self._generation = -1
         self._total = 0
+        self._allowed: dict[Filters, NDArray[np.bool_]] = {}  # of this generation
 
     def total(self, db: sqlite3.Connection) -> int:
         """Passages in all."""
@@ -47,6 +49,7 @@ class State:
             self._total = int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
             self._generation = generation
             self._words.follow(generation, self._total)
+            self._allowed.clear()
         return self._total
 
     def search(
@@ -59,21 +62,24 @@ class State:
         allowed: Mask = None
         if filters:
             with _timed(explained, "filters"):
-                allowed = filters.allowed(db)
+                allowed = self._passing(db, filters)
             notes.append(sentence.passing(int(allowed.sum())))
         depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
         words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
         meaning = self._by_meaning(db, query, question, depth, allowed, explained)
-        if meaning.matrix and len(meaning.matrix.foreign):
+        if meaning.matrix and not meaning.why and len(meaning.matrix.foreign):
             notes.append(sentence.left_out(len(meaning.matrix.foreign)))
         arms = Arms(words, meaning)
         found = hits(db, arms.ranked(n), arms, question.vector)
         status = sentence.sentence(len(found), total, arms.told(total), notes)
         return Found(found, status, question.pending, explained | arms.explained())
 
-    def keep(self) -> None:
-        """Leaves what the next process would have to read."""
-        self._meaning.keep()
+    def _passing(self, db: sqlite3.Connection, filters: Filters) -> NDArray[np.bool_]:
+        if filters not in self._allowed:
+            if len(self._allowed) == FILTERS:
+                self._allowed.clear()
+            self._allowed[filters] = filters.allowed(db)
+        return self._allowed[filters]
 
     def _by_words(
         self, db: sqlite3.Connection, query: str, depth: int, allowed: Mask, explained: dict[str, Any]
@@ -101,11 +107,11 @@ class State:
         if (bound.digest, bound.dims) != (model.embedder.digest, model.embedder.dims):
             raise RebindError
         with _timed(explained, "vectors"):
-            matrix = self._meaning.follow(db, model.fingerprint, bound.dims)
+            matrix = self.meaning.follow(db, model.fingerprint, bound.dims)
         with _timed(explained, "meaning"):
-            matrix, ranking = self._meaning.rank(db, matrix, vector, depth, allowed)
-        explained["matrix"] = self._meaning.source
-        why = "" if len(matrix) else sentence.NOT_EMBEDDED
+            matrix, ranking = self.meaning.rank(db, matrix, vector, depth, allowed)
+        explained |= {"matrix": self.meaning.source, "recall": self.meaning.recall}
+        why = "" if len(matrix) else sentence.OTHER_RECIPE if len(matrix.foreign) else sentence.NOT_EMBEDDED
         english = query.isascii() and self._words.is_common(db, THE)
         return MeaningArm(why, ranking, matrix, bound.model_name, alpha(model.embedder.model, english))
 

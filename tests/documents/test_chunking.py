@@ -141,6 +141,14 @@ def test_an_edit_changes_its_neighbours_only(counts, kind):
             assert len(before & after) >= 0.9 * len(before)
 
 
+def test_an_edit_of_what_is_all_alike_in_length():
+    items = [f"- {sentence}" for sentence in (" ".join(f"w{n * 10 + k}" for k in range(7)) for n in range(600))]
+    before = keys(chunks(plain("\n".join(items), "list"), words, 128))
+    for at in (3, 300):
+        after = keys(chunks(plain("\n".join(items[:at] + items[at + 1 :]), "list"), words, 128))
+        assert len(before & after) >= 0.9 * len(before)
+
+
 def test_an_edit_within_a_run_without_spaces(counts):
     draw = random.Random(6)
     run = "".join(chr(draw.randrange(0x0E01, 0x0E2F)) for _ in range(60_000))
@@ -228,3 +236,36 @@ def test_the_columns_of_a_table_are_named_in_each_part_of_it():
     found = chunks(Extracted(text, "markdown", "", blocks, True), words, 64)
     assert [chunk.heading for chunk in found] == ["Prices", *["Prices > Number | What it is"] * (len(found) - 1)]
     assert len(found) > 10
+
+
+def test_what_has_more_tokens_together_than_apart():
+    def count(texts):
+        return [1 + 3 * len(text.split()) // 2 for text in texts]  # a word alone is one, two are three
+
+    text = "\n\n".join(paragraphs(40, 10))
+    found = chunks(markdown(f"# Guide\n\n{text}"), count, 64)
+    assert max(chunk.tokens for chunk in found) <= 64
+    assert [chunk.start for chunk in found] == sorted({chunk.start for chunk in found})
+    assert [chunk.line for chunk in found] == [1 + f"# Guide\n\n{text}".count("\n", 0, chunk.start) for chunk in found]
+    assert [chunk.tokens for chunk in found] == count([chunk.embedded for chunk in found])
+    assert set(text.split()) <= {word for chunk in found for word in chunk.text.split()}
+
+
+def test_what_is_repeated_begins_with_a_sentence_even_if_those_are_long():
+    draw = random.Random(11)
+    long = [
+        "So " + ", ".join(" ".join(f"w{draw.randrange(10**6)}" for _ in range(8)) for _ in range(10)) + "."
+        for _ in range(60)
+    ]
+    text = " ".join(long)
+    starts = {text.index(sentence) for sentence in long}
+    found = chunks(plain(text), words, 256, 60)
+    behind = [two.start for one, two in pairwise(found) if one.text.endswith(".")]
+    assert len(behind) > 5
+    assert set(behind) <= starts
+
+
+def test_no_section_ends_in_a_passage_of_a_few_words():
+    for n in range(20, 80):
+        found = chunks(plain(" ".join(sentences(n, n))), words, 128, 0)
+        assert len(found) == 1 or found[-1].tokens >= 128 // 4

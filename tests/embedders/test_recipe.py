@@ -1,10 +1,12 @@
 """What is another recipe, and what is none."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from bankml._engine import NUMERICS
 from bankml.embedders import choose, recipe
 from bankml.embedders.recipe import fingerprint
 from bankml.models.prefixes import Override
@@ -62,3 +64,9 @@ def test_a_model_has_one_whatever_it_is_called_and_whoever_runs_how_fast(
     assert fingerprint(choose(Settings.read(), "minilm")) == ours
     assert fingerprint(choose(name="e5")) != ours
     assert fingerprint(choose(name="minilm", prefixes=Override(query="find: "))) != ours
+
+
+def test_the_version_of_the_numerics_is_the_documented_one() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "numerics.md").read_text()
+    table = page.partition("## The version of the numerics")[2].partition("\n## ")[0]
+    assert [int(version) for version in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == [*range(1, NUMERICS + 1)]

@@ -68,6 +68,7 @@ def test_only_allowed_passages(shelf: Store) -> None:
 
 def test_only_what_is_new_is_read(shelf: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(shelf, "a", 30)
+    give(shelf, put(shelf, "/f", ["foreign"]), rows(1, 1), recipe="0" * 16)
     before = now(shelf)
     new = filled(shelf, "b", 3)
     asked: list[list[int] | None] = []
@@ -111,6 +112,17 @@ def test_a_vector_that_is_not_finite_is_never_compared(shelf: Store) -> None:
     give(shelf, ids, broken)
     matrix = now(shelf)
     assert (list(held(matrix)), matrix.foreign.tolist()) == ([ids[0]], [ids[1]])
+
+
+def test_what_went_has_no_cosine(shelf: Store) -> None:
+    filled(shelf, "a", 5)
+    kept = filled(shelf, "b", 1, 1)
+    before = now(shelf)
+    with shelf.writing() as db:
+        documents.remove(db, [1])
+    after = now(shelf, before)
+    assert list(after.cosines(rows(1, 2)[0], np.arange(1, 8))) == kept
+    assert len(after) == 1
 
 
 def test_a_swap_is_another_matrix(shelf: Store) -> None:

@@ -126,6 +126,15 @@ def test_vectors_of_another_recipe_are_told(store: Store, searcher: Searcher, id
     assert next(hit for hit in found.results if hit.id == 1).cosine is None
 
 
+def test_all_vectors_of_another_recipe(store: Store, searcher: Searcher, ids: dict[str, int]) -> None:
+    with store.writing() as db:
+        db.execute("UPDATE chunks_vec SET fingerprint = 'x'")
+    found = searcher.search("the boot loader")
+    assert found.status == (
+        "2 of 6 passages · BM25 (FTS5) alone: all that is embedded is of another recipe: run `bankml reindex`"
+    )
+
+
 @pytest.mark.parametrize("query", ["", "  ", "?!…", "\0", "\n"])
 def test_what_has_no_words_finds_nothing(searcher: Searcher, query: str) -> None:
     found = searcher.search(query)

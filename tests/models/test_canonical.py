@@ -26,7 +26,13 @@ NOMIC = ("nomic-embed-text", "nomic-embed-text:latest", "nomic-embed-text:v1.5",
 @pytest.mark.parametrize(
     "names",
     [
-        (*MINILM, "all-minilm:latest", " ALL-MINILM ", "registry.ollama.ai/library/all-minilm:22m"),
+        (
+            *MINILM,
+            "all-minilm:latest",
+            " all-MiniLM-L6-v2:LATEST",
+            " ALL-MINILM ",
+            "registry.ollama.ai/library/all-minilm:22m",
+        ),
         BGE,
         (*NOMIC, "hf:nomic-ai/nomic-embed-text-v1.5"),
         ("bge-m3", "BAAI/bge-m3", "bge-m3:latest", "bge-m3:567m", pinned.BGE_M3.source),

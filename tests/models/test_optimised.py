@@ -74,6 +74,8 @@ def test_a_pull_fetches_what_conversion_needs_and_leaves_the_model_and_its_recor
 ) -> None:
     path = pull(name)
     assert model_hub.fetched(BGE) == BGE_NEEDED
+    asked = [request.path for request in model_hub.requests if "/resolve/" in request.path]
+    assert all(f"/resolve/{COMMIT}/" in path for path in asked)
     assert leftovers(path.parent) == ["bge-small-en-v1.5-f16.gguf", "bge-small-en-v1.5-f16.gguf.json"]
     weights = model_repositories[BGE]["model.safetensors"]
     assert json.loads((path.parent / f"{path.name}.json").read_text()) == {
@@ -323,8 +325,10 @@ def test_a_connection_that_breaks_is_taken_up_and_of_another_state_nothing_is_le
     (source / "model.safetensors").write_bytes(whole["model.safetensors"][:-1])
     (source / "model.safetensors.0123456789ab.partial").write_bytes(b"of another state")
     (source / "tokenizer.json").write_bytes(b"{}")
+    (source / "vocab.txt").write_bytes(whole["vocab.txt"].replace(b"hello", b"jello"))  # rotten, of the right size
     hub.add("o/tiny", sharded(whole))
-    assert pull(TINY).is_file()
+    with bankml.load(pull(TINY)) as encoder:
+        assert encoder.tokenize("hello") == [2, 6, 3]
     assert leftovers(place()) == ["tiny-f16.gguf", "tiny-f16.gguf.json"]
 
 
@@ -375,6 +379,22 @@ def test_a_pull_killed_before_its_record_is_no_pull(stocked: Hub) -> None:
     (place() / f".{path.name}.source").mkdir()  # killed after the record, before this was deleted
     assert fetch(TINY)[1] is False
     assert leftovers(place()) == [path.name, f"{path.name}.json"]
+
+
+def test_a_record_of_another_state_is_not_taken_for_the_new_files(
+    stocked: Hub, tiny: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = pull(TINY)
+    path.unlink()  # and its record stays
+    tiny["vocab.txt"] = tiny["vocab.txt"].replace(b"hello\n", b"bonjour\n", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(hub_store, "write", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            pull(TINY)
+    assert path.is_file()
+    assert not choose(TINY).present
+    found = hashlib.sha256(pull(TINY).read_bytes()).hexdigest()
+    assert choose(TINY).hub.sha256 == found
 
 
 def test_two_processes_make_it_once(stocked: Hub) -> None:

@@ -1,0 +1,61 @@
+import pytest
+
+from bankml.documents.extract import extract
+from tests.documents.soundness import assert_sound, shown
+
+TEXT = r"""{"name": "x\u00e9\ud800", "tags": ["a", "b"],
+ "server": {"port": 8080, "tls": {"on": true}},
+ "users": [{"n": "A", "age": 3},
+  {"n": "B", "of": {"y": 1.50}}], "none": null}"""
+
+
+def read(text, name="a.json"):
+    extracted = extract(name, text.encode())
+    assert_sound(extracted)
+    return extracted
+
+
+def test_values_stand_under_their_keys_with_their_lines():
+    assert shown(read(TEXT)) == [
+        ("row", 0, 1, "name: xé\ufffd\ntags: a, b"),
+        ("heading", 1, 2, "server"),
+        ("row", 0, 2, "port: 8080"),
+        ("heading", 2, 2, "tls"),
+        ("row", 0, 2, "on: true"),
+        ("heading", 1, 3, "users"),
+        ("row", 0, 3, "n: A\nage: 3"),
+        ("heading", 2, 4, "users[1]"),
+        ("row", 0, 4, "n: B"),
+        ("heading", 3, 4, "of"),
+        ("row", 0, 4, "y: 1.50"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("3", "3"), ('"a\\nb"', "a\nb"), ("[1,[2,3],{}]", "1\n2, 3"), ('[{"a":NaN}]', "a: NaN"), ("[]", ""), 
+     ("[[[[[0]]]]]", "[0]\n\n[0]\n\n[0]\n\n0"),
+     ('{"a":1,"a":2}', "a: 1\na: 2"), ('{"":{"b":1}}', "-\n\nb: 1")],
+)  # fmt: skip
+def test_roots_and_corners(text, words):
+    extracted = read(text)
+    assert extracted.type == "json"
+    assert extracted.text == words
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + "1" + "}" * 100_000, "{a: 1}", "1" * 5000 + "x"]
+)
+def test_what_is_no_json_is_text_with_a_note(text):
+    extracted = read(text)
+    assert (extracted.type, extracted.text) == ("text", text)
+    assert extracted.notes[0].startswith("no JSON (")
+
+
+def test_deep_ones_are_as_long_as_they_are():
+    assert len(read("[" * 900 + '{"key": "x"}' + "]" * 900).text) < 10_000
+    assert len(read('{"some key": 1, "b": ' * 900 + "1" + "}" * 900).text) < 30_000
+
+
+def test_lines_of_json_under_the_name_of_json():
+    assert read('{"a": 1}\n{"a": 2}\n').type == "jsonl"
