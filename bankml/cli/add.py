@@ -29,7 +29,7 @@ Globs = list[str] | None
 
 def add(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH…", help="Files, folders, globs; -: standard input.", show_default=False)
+        list[str], typer.Argument(metavar="PATH", help="Files, folders, globs; -: standard input.", show_default=False)
     ],
     db: Db = None,
     model: Model = None,

@@ -55,7 +55,7 @@ def summary(added: "Added", files: int, embedder: "Embedder | None") -> str:
         if count
     ]
     cut = "" if added.finished else f"interrupted after {added.files:,} of {files:,} files; run it again to go on: "
-    return f"{cut}{', '.join(counts) or 'nothing to add'}{_chunks(added, embedder)}"
+    return f"{cut}{', '.join(counts) or 'nothing was added'}{_chunks(added, embedder)}"
 
 
 def _chunks(added: "Added", embedder: "Embedder | None") -> str:

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from bankml.documents.pieces import CLAUSE, CUT, SPACE, Piece, trimmed
 
-CLAUSES = re.compile(r"[.!?,;:،؛՝፣、，；：]\s*(?=\S)|\s[–—-]\s+(?=\S)")
+CLAUSES = re.compile(r"(?:[.!?,;:،؛]\s+|[՝፣、，；：]\s*)(?=\S)|\s[–—-]\s+(?=\S)")
 SPACES = re.compile(r"\s+(?=\S)")
 GRAM = 4  # characters that tell a place within a run
 SEEN = 32  # characters behind a border that tell it

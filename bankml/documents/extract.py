@@ -33,14 +33,14 @@ DECLARED = {"html": IN_HTML, "code": IN_CODE}
 
 
 def extract(name: str, content: bytes, converter: str = "", type: str | None = None) -> Extracted:
-    """What is in a file called `name`, which is of this `type`; None: its bytes and its name tell.
+    """What is in a file called `name`, which is of this `type` of text; None: its bytes and its name tell.
 
     `converter`: "docling" in place of pypdf and markitdown. Raises DocumentError, a sentence that goes on from the
     file's name, and InputError for an unknown converter.
     """
     if len(content) > LARGEST:
         raise DocumentError(f"has {len(content):,} bytes, more than the {LARGEST >> 20} MiB that are read: split it")
-    type = type or kind(name, content)
+    type = type if type in READERS else kind(name, content)  # which looks into archives before anything else does
     if type not in READERS:
         return conversion.convert(type, name, content, converter)
     text, notes = decoded(content, DECLARED.get(type))

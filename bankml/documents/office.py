@@ -1,13 +1,14 @@
-"""Word, PowerPoint, Excel and EPUB → text, by markitdown."""
+"""Word, PowerPoint and EPUB → text by markitdown, Excel by what it brings along."""
 
 import io
 from typing import Any
 
 from markitdown import StreamInfo
-from markitdown.converters import DocxConverter, EpubConverter, PptxConverter, XlsxConverter
+from markitdown.converters import DocxConverter, EpubConverter, PptxConverter
 
 from bankml.documents.converted import converted
 from bankml.documents.extracted import Extracted
+from bankml.documents.sheets import sheets
 from bankml.errors import DocumentError
 
 
@@ -16,14 +17,13 @@ def office(kind: str, name: str, content: bytes) -> Extracted:
 
     Raises DocumentError where it has no text; the converters raise what they will.
     """
-    converters: dict[str, Any] = {
-        "docx": DocxConverter,
-        "pptx": PptxConverter,
-        "xlsx": XlsxConverter,
-        "epub": EpubConverter,
-    }
-    found = converters[kind]().convert(io.BytesIO(content), StreamInfo(extension=f".{kind}", filename=name))
-    extracted = converted(kind, name, found.markdown)
+    extracted = sheets(kind, name, content) if kind == "xlsx" else _by_markitdown(kind, name, content)
     if not extracted.blocks:
         raise DocumentError("has no text")
     return extracted
+
+
+def _by_markitdown(kind: str, name: str, content: bytes) -> Extracted:
+    converters: dict[str, Any] = {"docx": DocxConverter, "pptx": PptxConverter, "epub": EpubConverter}
+    found = converters[kind]().convert(io.BytesIO(content), StreamInfo(extension=f".{kind}", filename=name))
+    return converted(kind, name, found.markdown)

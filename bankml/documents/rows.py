@@ -30,11 +30,11 @@ def jsonl(name: str, text: str, notes: tuple[str, ...]) -> Extracted:
         if not line.strip():
             continue
         try:
-            row = "\n".join(_pairs(value(line)))
+            pairs = "\n".join(_pairs(value(line)))
         except ValueError:
             bad, first_bad = bad + 1, first_bad or number
             continue
-        assembly.add(row, "row", line=number)
+        assembly.add(pairs, "row", line=number)
     if bad:
         notes = (*notes, f"lines that are no JSON and are left out: {bad:,}, the first is line {first_bad:,}")
     return assembly.extracted("jsonl", of_file(name), notes)
@@ -69,10 +69,10 @@ def separated(name: str, text: str, notes: tuple[str, ...]) -> Extracted:
     delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else _delimiter(text[:SNIFFED])
     assembly, names = Assembly(), list[str]()
     for number, (line, cells) in enumerate(_rows(text, delimiter)):
-        if number == 0 and _are_names(cells) and text.find("\n", 0, -1) >= 0:
+        if number == 0 and are_names(cells) and text.find("\n", 0, -1) >= 0:
             names = [cell.strip()[:NAME] for cell in cells]
         else:
-            assembly.add(_row(cells, names), "row", line=line)
+            assembly.add(row(cells, names), "row", line=line)
     return assembly.extracted("csv", of_file(name), notes)
 
 
@@ -110,13 +110,15 @@ def _delimiter(sample: str) -> str:
     return max(DELIMITERS, key=lambda one: _agreement(list(islice(_reader(sample, one, csv.QUOTE_MINIMAL), SAMPLE))))
 
 
-def _agreement(rows: list[list[str]]) -> tuple[int, int]:
-    """How many rows have the commonest number of columns above one, and that number."""
-    columns = Counter(len(cells) for cells in rows if len(cells) > 1)
-    return max(((count, width) for width, count in columns.items()), default=(0, 0))
+def _agreement(rows: list[list[str]]) -> tuple[bool, int, int]:
+    """Whether the first row has it, how many rows have the commonest number of columns above one, and that number."""
+    widths = [len(cells) for cells in rows if cells]
+    columns = Counter(width for width in widths if width > 1)
+    count, width = max(((count, width) for width, count in columns.items()), default=(0, 0))
+    return widths[:1] != [1], count, width
 
 
-def _are_names(cells: list[str]) -> bool:
+def are_names(cells: list[str]) -> bool:
     """Whether a first row looks like names: all there, all different, none a number."""
     names = [cell.strip() for cell in cells]
     return all(names) and len(set(names)) == len(names) and not any(map(_is_number, names))
@@ -126,6 +128,7 @@ def _is_number(text: str) -> bool:
     return text.replace(",", "").replace(".", "").lstrip("+-$€£ ").rstrip("% ").isdigit()
 
 
-def _row(cells: list[str], names: list[str]) -> str:
+def row(cells: list[str], names: list[str]) -> str:
+    """Each value with the name of its column, a line for each; "" where all are empty."""
     pairs = zip_longest(names[: len(cells)], (cell.strip() for cell in cells), fillvalue="")
     return "\n".join(pair(name, cell) for name, cell in pairs if cell)

@@ -62,20 +62,25 @@ class Watch:
             found = None if found is None or more is None else found | more
 
     def _run(self, paths: Sequence[Path], recursive: bool) -> None:
-        try:
-            while not self._ended.is_set():
-                self._follow(paths, recursive)
-        except Exception as error:
-            self._queue.put(StoreError(f"what changes cannot be watched ({error}): run it without --watch"))
+        while not self._ended.is_set():
+            begun = False
+            try:
+                for changed in self._follow(paths, recursive):
+                    self._queue.put(changed)
+                    begun = True
+            except Exception as error:  # a name that is no UTF-8 is one to watchfiles
+                if not begun:
+                    return self._queue.put(StoreError(f"what changes cannot be watched ({error}): leave out --watch"))
+                self._ended.wait(LOOK / 1000)
 
-    def _follow(self, paths: Sequence[Path], recursive: bool) -> None:
+    def _follow(self, paths: Sequence[Path], recursive: bool) -> Iterator[Changed]:
         """Until one of the paths is another folder than it was: the system watches folders, not names."""
         while None in (watched := [_identity(path) for path in paths]) and not self._ended.wait(LOOK / 1000):
             pass
         begun = False
         for changed in self._changes(paths, recursive):
             if not begun or changed:
-                self._queue.put(frozenset(changed) if begun else None)
+                yield frozenset(changed) if begun else None
                 begun = True
             if watched != [_identity(path) for path in paths]:
                 return

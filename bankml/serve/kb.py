@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+Mode = Literal["words", "meaning", "fused"]
 TextType = Literal["text", "rst", "markdown", "html", "code", "json", "jsonl", "csv"]
-TYPES = get_args(TextType)
 
 
 class SearchRequest(msgspec.Struct):
     """The body of /kb/search: what is looked for, in which passages, and how long its meaning may take."""
 
     query: str = ""
-    n: int = 10
-    mode: Literal["words", "meaning", "fused"] = "fused"
+    n: int | float = 10
+    mode: Mode = "fused"
     path: list[str] | str | None = None
     type: list[str] | str | None = None
     after: str | None = None
@@ -43,7 +43,7 @@ class SearchRequest(msgspec.Struct):
 class SourceRequest(msgspec.Struct):
     """The body of /kb/source: which passage, and what is marked in its source."""
 
-    id: int
+    id: int | float
     query: str = ""
 
 
@@ -64,18 +64,17 @@ class AddRequest(msgspec.Struct):
 async def search(request: Request) -> Response:
     """Passages by words and by meaning."""
     body = await read(request, SearchRequest)
-    asked = msgspec.structs.asdict(body)
+    asked = msgspec.structs.asdict(body) | {"n": _integer("n", body.n)}
     return Answer(await _beside(request, knowledge(request).searches, lambda gone: knowledge(request).search(**asked)))
 
 
 async def source(request: Request) -> Response:
     """The text around a passage."""
     body = await read(request, SourceRequest)
-    found = await _beside(
-        request, knowledge(request).searches, lambda gone: knowledge(request).source(body.id, body.query)
-    )
+    id = _integer("id", body.id)
+    found = await _beside(request, knowledge(request).searches, lambda gone: knowledge(request).source(id, body.query))
     if found is None:
-        raise RefusedError(404, f"the knowledge base has no passage {body.id}; search again")
+        raise RefusedError(404, f"the knowledge base has no passage {id}; search again")
     return Answer(found)
 
 
@@ -115,6 +114,13 @@ async def _beside(request: Request, workers: Workers, work: Callable[[Cancelled]
         raise RefusedError(503, str(error)) from error
     except StoreError as error:
         raise RefusedError(_status(error), str(error)) from error
+
+
+def _integer(name: str, given: float) -> int:
+    """A number that JSON may have written as 10.0."""
+    if given != given // 1:
+        raise RefusedError(400, f"{name} is {given}; give a whole number")
+    return int(given)
 
 
 def _status(error: StoreError) -> int:

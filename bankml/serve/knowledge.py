@@ -127,7 +127,8 @@ class Knowledge:
         store = self.opened().store
         embedder, why = self._embedder(store)
         ingest = Ingest(store, embedder, Configuration.read(store.path), why, cancelled=cancelled)
-        added: dict[str, Any] = whole(ingest.run(_wanted(texts, cancelled)).object())
+        ingest.run(_wanted(texts, cancelled)).finished = True
+        added: dict[str, Any] = whole(ingest.added.object())
         return added
 
     def _embedder(self, store: Store) -> tuple[Embedder | None, str]:

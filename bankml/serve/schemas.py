@@ -1,12 +1,11 @@
 """JSON Schemas of what the routes accept and answer. Those of requests begin with the structs that decode them."""
 
 import dataclasses
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from bankml.serve import catalogue, history, kb, ollama, openai, own
-from bankml.serve.kb import TYPES
 from bankml.serve.limits import MOST_DOCUMENTS, MOST_FILTERS, MOST_NAME, MOST_QUERY, MOST_RESULTS, MOST_WAIT, Limits
 
 Schema = dict[str, Any]
@@ -172,23 +171,23 @@ HIT_OF_KNOWLEDGE = answer(
 )
 FILTER: Schema = {"anyOf": [STRING, listed(STRING, maxItems=MOST_FILTERS), NULL]}
 DATE: Schema = {"anyOf": [{**STRING, "format": "date"}, NULL]}
-DOCUMENTS = listed(
-    answer(
-        {
-            "name": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MOST_NAME,
-                "pattern": "^[^/\\u0000-\\u001f][^\\u0000-\\u001f]*$",
-                "description": "What it is kept under, and replaced by; never a path of the server's disk.",
-            },
-            "text": STRING,
-        },
-        {"type": {"anyOf": [{"type": "string", "enum": list(TYPES)}, NULL], "description": "null: by the name's end."}},
-    ),
-    minItems=1,
-    maxItems=MOST_DOCUMENTS,
+DOCUMENT = request(
+    kb.Document,
+    ["name", "text"],
+    name={
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MOST_NAME,
+        "pattern": r"^(?![/\s]*$)[^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$",
+        "description": "What it is kept under, and replaced by; never a path of the server's disk.",
+    },
+    text=STRING,
+    type={
+        "anyOf": [{"type": "string", "enum": list(get_args(kb.TextType))}, NULL],
+        "description": "null: by the name's end.",
+    },
 )
+DOCUMENTS = listed(DOCUMENT, minItems=1, maxItems=MOST_DOCUMENTS)
 
 SCHEMAS: dict[str, Schema] = {
     "EmbedRequest": request(
@@ -298,6 +297,7 @@ SCHEMAS: dict[str, Schema] = {
         [],
         query={**QUERY, "description": "What is looked for."},
         n={"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "description": "How many passages at most."},
+        mode={"type": "string", "enum": list(get_args(kb.Mode))},
         path={**FILTER, "description": "Only documents whose path matches one of these globs."},
         type={**FILTER, "description": "Only documents of one of these types."},
         after={**DATE, "description": "Only what was modified then or later; 2026-01-31T09:30 is a moment too."},

@@ -5,11 +5,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import get_args
 
 from bankml.documents import Source
 from bankml.documents.kinds import KINDS
 from bankml.errors import InputError
-from bankml.serve.kb import TYPES, Document
+from bankml.serve.kb import Document, TextType
 from bankml.serve.limits import MOST_DOCUMENTS, MOST_NAME
 
 CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
@@ -54,4 +55,4 @@ def _unfit(name: str) -> str:
 def _type(name: str) -> str:
     """By the end of the name, and never one whose bytes need a parser: what is sent is text."""
     kind = KINDS.get(PurePath(name.lower()).suffix[1:], "text")
-    return kind if kind in TYPES else "text"
+    return kind if kind in get_args(TextType) else "text"

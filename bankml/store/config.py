@@ -4,6 +4,8 @@ import sqlite3
 
 from bankml.errors import StoreError
 
+DIGITS = 18  # of a number, at most: SQLite has 63 bits
+
 
 def get(db: sqlite3.Connection, key: str) -> str | None:
     """The value, None where there is none."""
@@ -22,8 +24,8 @@ def put(db: sqlite3.Connection, key: str, value: str | None) -> None:
 def number(db: sqlite3.Connection, key: str) -> int:
     """The value as a whole number, 0 where there is none. Raises StoreError for what is none."""
     value = get(db, key) or "0"
-    if not (value.isascii() and value.isdecimal()):
-        raise StoreError(f"the knowledge base is damaged ({key} is {value!r}): `bankml doctor` says where")
+    if not (value.isascii() and value.isdecimal() and len(value) <= DIGITS):
+        raise StoreError(f"the knowledge base is damaged ({key} is {value[:DIGITS]!r}): `bankml doctor` says where")
     return int(value)
 
 

@@ -45,7 +45,7 @@ def test_reindex_with_a_model_of_a_hub(command, here, model_hub, base) -> None:
     assert here("init", *base).status == 0
     refused = here("init", "--model", BGE, *base)
     assert refused.err.decode() == (
-        f"bankml: Model mismatch: DB uses 'all-MiniLM-L6-v2' (384 dim) but --model specifies '{BGE}'. "
+        f"bankml: Model mismatch: DB uses 'all-MiniLM-L6-v2' (384 dim) but --model specifies '{BGE}' (384 dim). "
         f"Run bankml reindex --model {BGE} to switch models.\n"
     )
     assert model_hub.requests == []

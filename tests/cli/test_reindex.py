@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from bankml import Encoder
+from bankml import Encoder, load
 from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, successor
 
 TEXTS = [f"text {number} of a few" for number in range(8)]
@@ -54,14 +54,33 @@ def test_reindex_with_same_model(here, kb, minilm):
         assert np.array_equal([vectors(kb)[text] for text in TEXTS], encoder.encode(TEXTS))
 
 
-def test_reindex_with_new_model(here, kb, e5):
-    """The new model is had, every chunk embedded with it, vectors, name and dims replaced."""
-    done = here("reindex", "--db", str(kb), "--model", "multilingual-e5-small")
+def test_reindex_with_new_model(command, here, kb, model_hub, monkeypatch):
+    """`--model bge-small-en-v1.5`: downloaded, converted, every chunk embedded, vectors, name and dims replaced."""
+    done = command("reindex", "--db", str(kb), "--model", "bge-small-en-v1.5")
     assert done.status == 0
-    assert b"8 of 8 chunks embedded with multilingual-e5-small (384 dimensions)" in done.out
-    assert bound(kb).model_name == "multilingual-e5-small"
+    assert "Optimising model bge-small-en-v1.5 for bankml's engine (one-time)…".encode() in done.err
+    assert b"8 of 8 chunks embedded with bge-small-en-v1.5 (384 dimensions)" in done.out
+    assert (bound(kb).model_name, bound(kb).dims) == ("bge-small-en-v1.5", 384)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")  # nobody listens there: it is had
+    with load("bge-small-en-v1.5") as encoder:
+        assert bound(kb).digest == encoder.digest
+        assert np.array_equal([vectors(kb)[text] for text in TEXTS], encoder.encode(TEXTS))
+    assert here("doctor", "--db", str(kb)).status == 0
+
+
+def test_a_model_with_prefixes(here, kb, e5):
+    done = here("reindex", "--db", str(kb), "--model", "multilingual-e5-small")
+    assert (done.status, bound(kb).model_name) == (0, "multilingual-e5-small")
     with Encoder(e5) as encoder:
         assert np.array_equal([vectors(kb)[text] for text in TEXTS], encoder.encode([f"passage: {t}" for t in TEXTS]))
+
+
+def test_a_model_that_the_engine_does_not_run_changes_nothing(here, kb, model_hub):
+    before = vectors(kb)
+    done = here("reindex", "--db", str(kb), "--model", "nomic-embed-text", "--json")
+    assert (done.status, "nomic_bert" in done.out.lines[0]["error"]) == (1, True)
+    assert bound(kb).model_name == "all-MiniLM-L6-v2"
+    assert all(np.array_equal(before[text], vector) for text, vector in vectors(kb).items())
 
 
 def test_a_model_of_another_width(here, kb, small_model):

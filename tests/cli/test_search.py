@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
@@ -17,14 +18,20 @@ TEXTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test leaves the knowledge base of all."""
+    return tmp_path_factory.mktemp("made") / "kb.db"
+
+
 @pytest.fixture
-def db(tmp_path: Path, stocked_home: Path) -> str:
-    path = tmp_path / "my kb.db"
-    with Store.create(path) as store:
-        embedder = choose(name="all-MiniLM-L6-v2")
-        embedded(store, embedder, TEXTS)
-        embedder.close()
-    return str(path)
+def db(tmp_path: Path, stocked_home: Path, made: Path) -> str:
+    if not made.exists():
+        with Store.create(made) as store:
+            embedder = choose(name="all-MiniLM-L6-v2")
+            embedded(store, embedder, TEXTS)
+            embedder.close()
+    return str(copy(made, tmp_path / "my kb.db"))
 
 
 def test_json_is_what_scripts_rely_on(db: str, here: Callable) -> None:

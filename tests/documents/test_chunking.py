@@ -269,3 +269,10 @@ def test_no_section_ends_in_a_passage_of_a_few_words():
     for n in range(20, 80):
         found = chunks(plain(" ".join(sentences(n, n))), words, 128, 0)
         assert len(found) == 1 or found[-1].tokens >= 128 // 4
+
+
+def test_what_lies_between_blocks_is_not_lost():
+    text = "before\n\n# Guide\n\nbetween\n\nparagraph\n\nbehind"
+    blocks = Block(8, 15, "heading", 1), Block(26, 35, "paragraph", page=2)
+    found = chunks(Extracted(text, "text", "", blocks, True), words)
+    assert " ".join(chunk.text for chunk in found).split() == text.split()

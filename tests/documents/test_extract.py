@@ -63,5 +63,5 @@ def test_more_than_the_largest_is_refused():
 @pytest.mark.parametrize("content", [b"%PDF-1.4 and so on", b"PK\x03\x04 and so on"])
 def test_a_type_that_is_known_is_not_looked_for(content):
     """What a client sends as text is text, and no parser of PDFs or archives sees it."""
-    found = extract("a.pdf", content, "text")
+    found = extract("a.pdf", content, type="text")
     assert (found.type, found.text) == ("text", content.decode())

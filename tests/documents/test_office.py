@@ -45,14 +45,15 @@ def test_slides_are_pages():
     assert extracted.text == "# Slide 1\n\nPoint\n\n# Slide 2\n\nPoint"
 
 
-def test_sheets_are_tables():
+def test_a_sheet_is_read_row_by_row():
     book, stream = openpyxl.Workbook(), io.BytesIO()
-    for row in (["name", "age"], ["Ada", 36]):
+    for row in (["name", None, "age"], ["Ada", "x", 36], [None, None, None], ["Bob | Co", None, None]):
         book.active.append(row)
     book.save(stream)
     assert shown(read("a.xlsx", stream.getvalue())) == [
-        ("heading", 2, None, "## Sheet"),
-        ("table", 0, None, "| name | age |\n| --- | --- |\n| Ada | 36 |"),
+        ("heading", 1, None, "Sheet"),
+        ("row", 0, None, "name: Ada\nx\nage: 36"),
+        ("row", 0, None, "name: Bob | Co"),
     ]
 
 

@@ -128,6 +128,7 @@ def test_a_repository_above_the_folder(folder):
     made(folder, "repository/sub/docs/build/x.md", "repository/build/x.md", "plain/a.secret.md")
     found = names(sources(["repository/sub"]), folder)
     assert found == ["repository/sub/docs/a.secret.md", "repository/sub/docs/yes.md"]
+    assert names(sources(["."]), folder) == found  # one repository's patterns say nothing of another one within it
     assert names(sources(["repository/build", "plain"]), folder) == ["repository/build/x.md", "plain/a.secret.md"]
 
 

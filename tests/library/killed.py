@@ -1,7 +1,8 @@
 """`python -m tests.library.killed`: reindexes that are killed; children of one warm process, so that a test has many.
 
-A line of stdin is JSON: {"db", "model", "most", "seconds" (to live) or "statement" (of SQL, a prefix) or "number" (of
-one)}. A line of stdout is the child's exit status, or minus its signal.
+A line of stdin is JSON: {"db", "model", "most", and "seconds" (to live), or "number" (of a statement of SQL), or
+"statement" (its beginning) and "after" (so many later)}. A line of stdout is the child's exit status, or minus its
+signal.
 """
 
 import json
@@ -46,12 +47,15 @@ def _reindex(order: dict) -> None:
 
 
 def _traced(db: sqlite3.Connection, order: dict) -> sqlite3.Connection:
-    seen = 0
+    seen, left = 0, None
 
     def trace(statement: str) -> None:
-        nonlocal seen
+        nonlocal seen, left
         seen += 1
-        if seen == order.get("number") or ("statement" in order and statement.startswith(order["statement"])):
+        left = None if left is None else left - 1
+        if "statement" in order and statement.startswith(order["statement"]):
+            left = order.get("after", 0)
+        if seen == order.get("number") or left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
     db.set_trace_callback(trace)

@@ -18,6 +18,7 @@ MEANT = (
     ("/home/**/notes.md", "/home/a/b/notes.md"),
     ("a/**/c", "/x/a/b/b/c"),
     ("**", "/x"),
+    ("**/**/**/x", "/x"),
     ("n?tes.[mt]d", "/nötes.td"),
     ("stdin", "stdin"),
     ("caf\udce9*", "/caf\udce9.txt"),

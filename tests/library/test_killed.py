@@ -18,7 +18,7 @@ from oracle import seeded
 from tests.library.whole import count, faults, texts
 
 FILES, PARTS = 20, 6
-KILLS = 16
+KILLS = 12
 SEED = int(os.environ.get("KILLS_SEED", "1"))
 
 # Forks a process for each line that it reads: what is imported is imported once. No engine runs before the fork.

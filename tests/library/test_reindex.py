@@ -243,10 +243,11 @@ def test_killed_at_any_moment_old_or_new_vectors_answer(store, put, small, small
         assert killer.run(small)
         whole = time.monotonic() - begun
         moments = [{"statement": statement} for statement in (*SWAP, *SWEEP)]
+        moments += [{"statement": SWAP[-1], "after": count} for count in range(1, 22)]  # to the swap's end and beyond
         moments += [{"number": chance.randint(1, 600)} for _ in range(10)]
         moments += [{"seconds": chance.uniform(0, whole)} for _ in range(100)]
         killed = resumed = 0
-        while killed < 40:
+        while killed < 45:
             killed += not killer.run(other[bound(store).dims], **moments.pop(0))
             check(store, truth)
             resumed += unfinished(store) is not None

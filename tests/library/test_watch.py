@@ -105,6 +105,17 @@ def test_a_folder_that_is_made_anew_is_looked_through_anew(seen, folder, tmp_pat
     assert told.until(folder / "x.txt")
 
 
+def test_a_name_that_is_no_text_makes_it_look_at_everything(seen, folder):
+    told = seen(folder)
+    for number in range(2):
+        with open(os.fsencode(folder) + b"/\xff.txt", "w") as file:
+            file.write(f"Odd {number}.")
+        while told.next() is not None:
+            pass
+    (folder / "later.txt").write_text("Later.")
+    assert told.until(folder / "later.txt")
+
+
 def test_touched_is_the_file_or_a_folder_above():
     path = Path("/a/b/c.txt")
     assert touched(path, None)

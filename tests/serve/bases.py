@@ -57,6 +57,7 @@ def put(store: Store, path: bytes, text: str, type: str = "markdown") -> None:
 
 def write(folder: Path, texts: Mapping[str, str] = SKY) -> Path:
     """A knowledge base of these files, which lie in `folder` too."""
+    folder.mkdir(exist_ok=True)
     with Store.create(folder / "kb.db") as store:
         for name, text in texts.items():
             file = folder / name

@@ -63,7 +63,7 @@ def test_filters_modes_and_counts(ask):
     assert set(names(search(ask, query="the", path=["s*.md", "nothing"]))) == {"sky.md", "sea.md"}
     assert names(search(ask, query="the", type="text")) == ["ternary.txt"]
     assert names(search(ask, query="the", after="2020-01-01")) == []
-    assert len(search(ask, query="the", n=1)["results"]) == 1
+    assert len(search(ask, query="the", n=1.0)["results"]) == 1
     assert names(search(ask, query="sea", mode="words"))[0] == "sea.md"
     assert names(search(ask, query=" ")) == []
 
@@ -78,6 +78,7 @@ def test_meaning_alone_without_a_model_is_refused_with_what_to_do(ask):
     [
         ({"query": "a", "n": 0}, "n is 0"),
         ({"query": "a", "n": 101}, "n is 101"),
+        ({"query": "a", "n": 1.5}, "n is 1.5"),
         ({"query": "a" * 4001}, "4,001 characters"),
         ({"query": "a", "mode": "best"}, "best"),
         ({"query": "a", "after": "yesterday"}, "yesterday"),
@@ -234,6 +235,7 @@ MOON = {"name": "moon.md", "text": "# Moon\n\nThe moon is grey.\n"}
 def test_texts_are_added_changed_and_found(ask):
     added = add(ask, MOON, {"name": "a note", "text": "A note about tides."})
     assert (added["added"], added["updated"], added["chunks"], added["failed"]) == (2, 0, 2, [])
+    assert added["finished"]
     assert add(ask, MOON)["unchanged"] == 1
     hit = search(ask, query="moon")["results"][0]
     assert (hit["path"], hit["type"], hit["heading"], hit["line"]) == ("moon.md", "markdown", "Moon", 1)

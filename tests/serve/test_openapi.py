@@ -15,6 +15,7 @@ from openapi_spec_validator import validate
 from bankml.serve import catalogue, ollama, openai, own
 from bankml.serve.app import ELSEWHERE, ROUTES
 from bankml.serve.schemas import SCHEMAS
+from tests.serve import bases
 from tests.serve.test_app import GETS, POSTS
 
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
@@ -140,7 +141,8 @@ def test_schemathesis_finds_nothing(serving, tiny, tmp_path, narrow, settings: l
     command = [str(Path(sys.executable).with_name("st")), *settings, "run", str(tmp_path / "openapi.json"), *excluded]
     options = f"--phases examples,coverage,fuzzing --max-examples {EXAMPLES} --generation-deterministic"
     quiet = "--continue-on-failure --no-color --warnings off --request-timeout 20"
-    with serving(tmp_path, "--model", str(tiny)) as server:
+    store = bases.embedded(bases.write(tmp_path / "kb"), tiny)
+    with serving(tmp_path, "--model", str(tiny), "--kb", str(store)) as server:
         document = narrow(httpx.get(f"{server.url}/openapi.json").json())
         (tmp_path / "openapi.json").write_text(json.dumps(document))
         command += ["--url", server.url, *options.split(), *quiet.split()]

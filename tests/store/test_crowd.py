@@ -31,6 +31,7 @@ while time.monotonic() < until:
             row = DocumentRow(b"%d/%d" % (os.getpid(), number), "text", "T", "0" * 64, 1, 0, "1")
             texts = [f"word {writes} {n}" for n in range(5)]
             with store.writing() as db:
+                documents.find(db, row.path)  # who reads first must not find that another has written meanwhile
                 documents.replace(db, row, [Passage(text, "", 0, len(text), 1, None, 4) for text in texts])
             writes += 1
 print(json.dumps(writes))

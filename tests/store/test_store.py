@@ -169,6 +169,14 @@ def test_text_that_is_no_utf8_is_damage(store):
         config.get(db, "a")
 
 
+@pytest.mark.parametrize("value", ["many", "-1", "1.5", "\u0661", "1" * 5000])
+def test_a_number_that_is_none_is_damage(store, value):
+    with store.writing() as db:
+        config.put(db, "epoch", value)
+    with pytest.raises(StoreError, match="epoch is"), store.reading() as db:
+        config.epoch(db)
+
+
 def test_a_closed_store_says_so(store):
     store.close()
     with pytest.raises(StoreError, match="was closed"), store.reading():
