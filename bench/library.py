@@ -23,8 +23,8 @@ import numpy as np
 
 from bankml.embedders import Embedder, choose
 from bankml.embedders.recipe import fingerprint
-from bankml.library import binding
-from bankml.library.search import Searcher
+from bankml.library.model import binding
+from bankml.library.search.searcher import Searcher
 from bankml.store import DocumentRow, Passage, Store, documents, vectors
 from bench import results
 from bench.nearest import random_rows

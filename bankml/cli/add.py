@@ -15,8 +15,8 @@ from bankml.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from bankml.documents.source import Failure, Source
     from bankml.embedders import Embedder
-    from bankml.library.added import Added
-    from bankml.library.selection import Selection
+    from bankml.library.add.added import Added
+    from bankml.library.add.selection import Selection
     from bankml.settings import Settings
     from bankml.store import Store
 
@@ -58,7 +58,7 @@ def add(
     The exit status is 3 where some files could not be read: they are named, and the others are added.
     """
     from bankml.documents.source import LARGEST
-    from bankml.library.selection import Selection
+    from bankml.library.add.selection import Selection
     from bankml.settings import Settings
 
     _check(paths, name, watch, converter)
@@ -87,7 +87,7 @@ def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
 
     path = place(db, settings)
     if not path.exists():
-        from bankml.library.initialise import initialise
+        from bankml.library.model.initialise import initialise
 
         note(f"{path} is made, as by `bankml init`")
         initialise(path, settings, model)
@@ -96,7 +96,7 @@ def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
 
 def _embedder(store: "Store", settings: "Settings", model: str | None) -> "tuple[Embedder | None, str]":
     """The embedder of the store's model; else why there is none, which is told: words alone find what is added."""
-    from bankml.library import binding
+    from bankml.library.model import binding
 
     try:
         embedder = binding.embedder(store, settings, model)
@@ -124,8 +124,8 @@ class _Work:
     def once(self, sources: "Sequence[Source | Failure]") -> int:
         """Adds these, prunes, and says what was done: the exit status."""
         from bankml.cli.adding import adding
-        from bankml.library.configuration import Configuration
-        from bankml.library.ingest import Ingest
+        from bankml.library.add.ingest import Ingest
+        from bankml.library.model.configuration import Configuration
 
         configuration = Configuration.read(self.store.path)
         size = sum(getattr(source, "size", 0) for source in sources)
@@ -142,7 +142,7 @@ class _Work:
 
     def keep_on(self) -> int:
         """Until Ctrl-C: what is there now, then what changes."""
-        from bankml.library.watch import Watch, touched
+        from bankml.library.add.watch import Watch, touched
 
         watched = [path for path in self.selection.watched if path.exists()]
         if not watched:
@@ -158,7 +158,7 @@ class _Work:
         return 0
 
     def _prune(self, added: "Added") -> None:
-        from bankml.library.prune import prune
+        from bankml.library.add.prune import prune
 
         if self.prune:
             pruned = prune(self.store, self.selection.folders, self.selection.walk)
