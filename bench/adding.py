@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 from bankml import models
 from bankml.embedders import NativeEmbedder
 from bankml.encoder import Encoder
-from bankml.library.added import Added
-from bankml.library.configuration import Configuration
-from bankml.library.ingest import Ingest
-from bankml.library.selection import Selection
+from bankml.library.add.added import Added
+from bankml.library.add.ingest import Ingest
+from bankml.library.add.selection import Selection
+from bankml.library.model.configuration import Configuration
 from bankml.models import prefixes
 from bankml.store import Passage, Store
 from bench.report import markdown

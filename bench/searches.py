@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bankml.embedders import Embedder, choose
-from bankml.library.search import Searcher
+from bankml.library.search.searcher import Searcher
 from bankml.store import Store
 from bench import resident
 from bench.alone import alone

@@ -56,7 +56,7 @@ class Bankml:
         return [("", self._fill, {mode: self._search(mode) for mode in ("words", "meaning", "fused")})]
 
     def _fill(self) -> None:
-        from bankml.library.search import Searcher
+        from bankml.library.search.searcher import Searcher
         from bench.passages import stored
 
         store, ids = stored(self._path, self._embedder, iter(self._job.texts), self._vectors)

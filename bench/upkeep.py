@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bankml.embedders import Embedder, choose
 from bankml.embedders.recipe import fingerprint
-from bankml.library import doctor
-from bankml.library.status import status
+from bankml.library.upkeep import doctor
+from bankml.library.upkeep.status import status
 from bankml.settings import Settings
 from bankml.store import Bound, DocumentRow, Passage, Store, documents, successor, vectors
 from bench import sections

@@ -15,8 +15,8 @@ from bankml.errors import InputError, UnavailableError
 if TYPE_CHECKING:
     from bankml.documents.source import Failure, Source
     from bankml.embedders import Embedder
-    from bankml.library.added import Added
-    from bankml.library.selection import Selection
+    from bankml.library.add.added import Added
+    from bankml.library.add.selection import Selection
     from bankml.settings import Settings
     from bankml.store import Store
 
@@ -58,7 +58,7 @@ def add(
     The exit status is 3 where some files could not be read: they are named, and the others are added.
     """
     from bankml.documents.source import LARGEST
-    from bankml.library.selection import Selection
+    from bankml.library.add.selection import Selection
     from bankml.settings import Settings
 
     _check(paths, name, watch, converter)
@@ -83,7 +83,7 @@ def _check(paths: Sequence[str], name: str | None, watch: bool, converter: str) 
 
 def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
     """The store; made as by `bankml init` where there is none."""
-    from bankml.library.initialise import initialise, missing
+    from bankml.library.model.initialise import initialise, missing
     from bankml.store import Store, place
 
     path = place(db, settings)
@@ -95,7 +95,7 @@ def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
 
 def _embedder(store: "Store", settings: "Settings", model: str | None) -> "tuple[Embedder | None, str]":
     """The embedder of the store's model; else why there is none, which is told: words alone find what is added."""
-    from bankml.library import binding
+    from bankml.library.model import binding
 
     try:
         embedder = binding.embedder(store, settings, model)
@@ -123,8 +123,8 @@ class _Work:
     def once(self, sources: "Sequence[Source | Failure]") -> int:
         """Adds these, prunes, and says what was done: the exit status."""
         from bankml.cli.adding import adding
-        from bankml.library.configuration import Configuration
-        from bankml.library.ingest import Ingest
+        from bankml.library.add.ingest import Ingest
+        from bankml.library.model.configuration import Configuration
 
         configuration = Configuration.read(self.store.path)
         size = sum(getattr(source, "size", 0) for source in sources)
@@ -141,7 +141,7 @@ class _Work:
 
     def keep_on(self) -> int:
         """Until Ctrl-C: what is there now, then what changes."""
-        from bankml.library.watch import Watch, touched
+        from bankml.library.add.watch import Watch, touched
 
         watched = [path for path in self.selection.watched if path.exists()]
         if not watched:
@@ -157,7 +157,7 @@ class _Work:
         return 0
 
     def _prune(self, added: "Added") -> None:
-        from bankml.library.prune import prune
+        from bankml.library.add.prune import prune
 
         if self.prune:
             pruned = prune(self.store, self.selection.folders, self.selection.walk)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
     from bankml.embedders import Embedder
-    from bankml.library.added import Added
+    from bankml.library.add.added import Added
 
 
 @contextmanager

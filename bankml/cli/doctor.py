@@ -9,7 +9,7 @@ from bankml.cli.store import Db
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
-    from bankml.library.doctor import Finding
+    from bankml.library.upkeep.doctor import Finding
 
 WIDTH = 12
 SHOWN = 10  # examples of each check
@@ -23,7 +23,7 @@ def doctor(
     json: AsJson = False,
 ) -> None:
     """Look at everything that can be wrong with the knowledge base and say what to run; exit 1 when anything is."""
-    from bankml.library import doctor
+    from bankml.library.upkeep import doctor
     from bankml.store import place
 
     settings = Settings.read()

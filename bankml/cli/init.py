@@ -10,7 +10,7 @@ from bankml.cli.store import Db
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
-    from bankml.library.initialise import Initialised
+    from bankml.library.model.initialise import Initialised
 
 WIDTH = 16
 
@@ -29,11 +29,11 @@ def init(
     settings = Settings.read()
     path = place(db, settings)
     if status:
-        from bankml.library.inspection import inspect
+        from bankml.library.model.inspection import inspect
 
         _show(inspect(path, settings, model), json)
         return
-    from bankml.library.initialise import initialise
+    from bankml.library.model.initialise import initialise
 
     done = initialise(path, settings, model)
     if done.why:

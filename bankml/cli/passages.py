@@ -3,12 +3,12 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-from bankml.library.snippet import Snippet, snippet
+from bankml.library.search.snippet import Snippet, snippet
 from bankml.terms import marked
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
-    from bankml.library.hit import Found, Hit
+    from bankml.library.search.hit import Found, Hit
 
 
 def write_passages(found: "Found", query: str, explain: bool = False) -> None:

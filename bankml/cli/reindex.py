@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
     from bankml.embedders import Embedder
-    from bankml.library.reindexed import Reindexed
+    from bankml.library.upkeep.reindexed import Reindexed
     from bankml.store import Store
 
 SOME_FAILED = 3  # exit status, as of `bankml add`
@@ -47,7 +47,7 @@ def reindex(
 
 
 def _discard(store: "Store", json: bool) -> None:
-    from bankml.library.reindex import discard
+    from bankml.library.upkeep.reindex import discard
 
     chunks = discard(store)
     if json:
@@ -59,8 +59,8 @@ def _discard(store: "Store", json: bool) -> None:
 def _embedder(store: "Store", settings: Settings, model: str | None) -> "Embedder":
     """Of the model that is named, else of the store's own; it is pulled and converted where it is missing."""
     from bankml import models
-    from bankml.library import binding
-    from bankml.library.asked import asked
+    from bankml.library.model import binding
+    from bankml.library.model.asked import asked
     from bankml.store import config
 
     with store.reading() as db:
@@ -72,7 +72,7 @@ def _embedder(store: "Store", settings: Settings, model: str | None) -> "Embedde
 
 
 def _run(store: "Store", embedder: "Embedder") -> "Reindexed":
-    from bankml.library.reindex import reindex
+    from bankml.library.upkeep.reindex import reindex
 
     done: Reindexed | None = None
     with _shown() as show:
@@ -111,7 +111,7 @@ def _tell(done: "Reindexed", json: bool) -> None:
 
 def _note_others(store: "Store", settings: Settings, done: "Reindexed") -> None:
     """A setting that names another model fails the next command; a licence may forbid what is done with vectors."""
-    from bankml.library.asked import DEFAULT, asked
+    from bankml.library.model.asked import DEFAULT, asked
     from bankml.models import same
 
     other = asked(store.path, settings)

@@ -11,7 +11,7 @@ from bankml.cli.store import Db, opened
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
-    from bankml.library.hit import Found
+    from bankml.library.search.hit import Found
 
 N = 10
 
@@ -57,8 +57,8 @@ def search(
     json: AsJson = False,
 ) -> None:
     """Print the passages that fit best, with their file and line; the last line says who ranked them."""
-    from bankml.library.binding import embedder
-    from bankml.library.search import Searcher
+    from bankml.library.model.binding import embedder
+    from bankml.library.search.searcher import Searcher
 
     asked = " ".join(query)
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
@@ -75,7 +75,7 @@ def search(
 
 
 def _object(found: "Found", query: str, explain: bool) -> dict[str, Any]:
-    from bankml.library.snippet import snippet
+    from bankml.library.search.snippet import snippet
     from bankml.terms import marked
 
     terms = marked(query)

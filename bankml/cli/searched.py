@@ -29,7 +29,7 @@ def history(path: Path, choice: "Choice", lender: "Lender", session: "Session", 
 def knowledge(db: Path | None, lender: "Lender", session: "Session") -> "Knowledge":
     """A knowledge base, by the meaning that its own model gives. Raises StoreError when it cannot be opened."""
     from bankml.embedders import NativeEmbedder
-    from bankml.library import binding
+    from bankml.library.model import binding
     from bankml.serve.knowledge import Knowledge
     from bankml.store import place
 

@@ -10,14 +10,14 @@ from bankml.settings import Settings
 from bankml.sizes import human
 
 if TYPE_CHECKING:
-    from bankml.library.status import Status
+    from bankml.library.upkeep.status import Status
 
 WIDTH = 16
 
 
 def status(db: Db = None, json: AsJson = False) -> None:
     """Show what the knowledge base holds and what to run; exit 1 when meaning finds less than half of it."""
-    from bankml.library.status import status as look
+    from bankml.library.upkeep.status import status as look
 
     with opened(db, read_only=True) as store:
         found = look(store, Settings.read())

@@ -14,7 +14,7 @@ from bankml.cli.store import Db, opened
 from bankml.errors import InputError
 
 if TYPE_CHECKING:
-    from bankml.library.exporting import Moved
+    from bankml.library.transfer.exporting import Moved
 
 STDIO = "-"
 
@@ -28,8 +28,8 @@ def export(
     json: AsJson = False,
 ) -> None:
     """Write all of a knowledge base as JSON lines: documents, passages, vectors. `bankml import` reads them."""
-    from bankml.library.exporting import Moved
-    from bankml.library.exporting import export as lines
+    from bankml.library.transfer.exporting import Moved
+    from bankml.library.transfer.exporting import export as lines
     from bankml.models.atomic import replacement
     from bankml.private_file import PRIVATE
 
@@ -52,7 +52,7 @@ def restore(
     json: AsJson = False,
 ) -> None:
     """Put what was exported into a knowledge base, which is made where there is none: all of it, or nothing."""
-    from bankml.library.importing import restore as put
+    from bankml.library.transfer.importing import restore as put
     from bankml.store import Store, place
 
     with _read(file) as lines, Store.create(place(db)) as store:

@@ -14,10 +14,10 @@ from bankml.documents import Source
 from bankml.embedders.embedder import Cancelled, Embedder
 from bankml.errors import CancelledError, InputError, UnavailableError
 from bankml.lexical import marked, spans
-from bankml.library.configuration import Configuration
-from bankml.library.hit import Hit
-from bankml.library.search import Searcher
-from bankml.library.source import source
+from bankml.library.model.configuration import Configuration
+from bankml.library.search.hit import Hit
+from bankml.library.search.searcher import Searcher
+from bankml.library.search.source import source
 from bankml.serve.excerpts import excerpt
 from bankml.serve.kb import Document
 from bankml.serve.limits import MOST_FILTERS, MOST_QUERY, MOST_RESULTS, MOST_WAIT
@@ -120,7 +120,7 @@ class Knowledge:
         What was stored when the client left, or the store failed, stays; the same request goes on from there. Raises
         InputError, MismatchError, CancelledError, BusyError where others write for a minute.
         """
-        from bankml.library.ingest import Ingest
+        from bankml.library.add.ingest import Ingest
         from bankml.serve.sent import sent
 
         texts = sent(documents)
@@ -142,7 +142,7 @@ class Knowledge:
 
     def status(self) -> dict[str, Any]:
         """The answer of /kb/status: that of `bankml status`."""
-        from bankml.library.status import status
+        from bankml.library.upkeep.status import status
 
         found: dict[str, Any] = whole(status(self.opened().store, Settings.read()).object())
         return found

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bankml.cli.adding import summary, told
-from bankml.library.added import Added
+from bankml.library.add.added import Added
 from bankml.settings import Settings
 from bankml.store import Store, config, place
 from tests.library.whole import count, faults, texts
@@ -280,7 +280,7 @@ def test_what_changes_is_added_until_ctrl_c(folder, here):
 
 PROGRESS = """
 import bankml.cli.adding
-from bankml.library.added import Added
+from bankml.library.add.added import Added
 bankml.cli.adding.PATIENCE = 0
 with bankml.cli.adding.adding(8, 1000) as progress:
     progress(Added(added=4, embedded=70, tokens=9000, bytes=500))

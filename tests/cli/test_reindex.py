@@ -189,7 +189,7 @@ def test_there_is_none(here, tmp_path):
 PROGRESS = """
 import bankml.cli.reindex as cli
 cli.PATIENCE = 0
-from bankml.library.reindexed import Reindexed
+from bankml.library.upkeep.reindexed import Reindexed
 done = Reindexed(None, None, chunks=8)
 with cli._shown() as show:
     done.embedded, done.tokens = 4, 1000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bankml.library.reindex import reindex
+from bankml.library.upkeep.reindex import reindex
 from bankml.store import DocumentRow, Passage, Store, documents
 
 

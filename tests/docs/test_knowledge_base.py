@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from bankml.library import doctor
-from bankml.library.configuration import CHECKS, Configuration
-from bankml.library.inspection import inspect
-from bankml.library.reindexed import Reindexed
-from bankml.library.status import status
+from bankml.library.model.configuration import CHECKS, Configuration
+from bankml.library.model.inspection import inspect
+from bankml.library.upkeep import doctor
+from bankml.library.upkeep.reindexed import Reindexed
+from bankml.library.upkeep.status import status
 from bankml.models.prefixes import Prefixes, of
 from bankml.settings import Settings
 from bankml.store import Bound, Store

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bankml.embedders import choose
-from bankml.library.reindex import reindex
+from bankml.library.upkeep.reindex import reindex
 from bankml.store import Store, connection
 
 connect = connection.connect

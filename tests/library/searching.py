@@ -5,8 +5,8 @@ import select
 import sys
 from pathlib import Path
 
-from bankml.library import binding
-from bankml.library.search import Searcher
+from bankml.library.model import binding
+from bankml.library.search.searcher import Searcher
 from bankml.settings import Settings
 from bankml.store import Store
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bankml.embedders import Embedder
 from bankml.embedders.recipe import fingerprint
-from bankml.library import binding
+from bankml.library.model import binding
 from bankml.store import Bound, DocumentRow, Passage, Store, documents, vectors
 
 

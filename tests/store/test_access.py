@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bankml.errors import StoreError
-from bankml.library import doctor
-from bankml.library.status import status
+from bankml.library.upkeep import doctor
+from bankml.library.upkeep.status import status
 from bankml.settings import Settings
 from bankml.store import DocumentRow, Passage, Store, config, documents
 

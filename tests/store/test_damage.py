@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bankml.errors import Error
-from bankml.library import doctor
-from bankml.library.status import status
+from bankml.library.upkeep import doctor
+from bankml.library.upkeep.status import status
 from bankml.settings import Settings
 from bankml.store import Bound, DocumentRow, Passage, Store, documents, vectors
 

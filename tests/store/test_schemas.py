@@ -5,7 +5,7 @@ import lzma
 import numpy as np
 import pytest
 
-from bankml.library import doctor
+from bankml.library.upkeep import doctor
 from bankml.settings import Settings
 from bankml.store import Bound, Store, config
 from bankml.store.schema import VERSION

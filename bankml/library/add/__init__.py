@@ -1,0 +1,1 @@
+"""Files into a store, and what is gone out of it."""

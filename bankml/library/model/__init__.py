@@ -1,0 +1,1 @@
+"""The one model of a knowledge base: asked for, checked, recorded."""

@@ -1,0 +1,54 @@
+"""Which model a knowledge base is asked to use, and who asks."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bankml.errors import InputError
+from bankml.library.model.configuration import FILE, Configuration
+from bankml.models import presets
+from bankml.settings import Settings
+from bankml.store import Store, config
+
+FLAG, RECORD, DEFAULT = "--model", "the knowledge base", "default"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`by`: FLAG, the environment's variable, config.yaml, RECORD or DEFAULT."""
+
+    name: str
+    by: str
+
+    @property
+    def source(self) -> str:
+        """`by` as the sentence on a mismatch has it."""
+        return "config" if self.by == FILE else self.by
+
+
+def asked(path: Path, settings: Settings, model: str | None = None, recorded: str | None = None) -> Asked:
+    """The model of the store at `path`: `model` (a flag), else the environment's, config.yaml's, `recorded`, MiniLM.
+
+    Raises StoreError for a config.yaml that cannot be read, whoever names a model: it is a mistake all the same; and
+    InputError for an empty name.
+    """
+    configuration = Configuration.read(path)
+    if model is not None:
+        return Asked(_named(model), FLAG)
+    if settings.embed_model:
+        return Asked(settings.embed_model, settings.embed_model_variable or "BANKML_EMBED_MODEL")
+    if configuration.model:
+        return Asked(configuration.model, FILE)
+    return Asked(recorded, RECORD) if recorded else Asked(presets.DEFAULT.title, DEFAULT)
+
+
+def wanted(store: Store, settings: Settings, model: str | None = None) -> Asked:
+    """As `asked`, with what the store has recorded."""
+    with store.reading() as db:
+        recorded = config.get(db, "model_name")
+    return asked(store.path, settings, model, recorded)
+
+
+def _named(model: str) -> str:
+    if not model.strip():
+        raise InputError(f"{FLAG} is {model!r}: give a model's name such as {presets.DEFAULT.title}, or leave it out")
+    return model

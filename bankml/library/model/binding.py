@@ -1,0 +1,154 @@
+"""A knowledge base is bound to one model: whatever embeds for it is checked against its record first."""
+
+import shlex
+import sqlite3
+from dataclasses import dataclass
+
+from bankml.embedders import Embedder, choose
+from bankml.embedders.recipe import fingerprint
+from bankml.errors import Error, MismatchError, ModelError, UnavailableError
+from bankml.library.model.asked import RECORD, Asked, wanted
+from bankml.library.model.configuration import Configuration
+from bankml.models import canonical, same, short_names
+from bankml.models import choose as choose_model
+from bankml.models.description import describe
+from bankml.settings import Settings
+from bankml.store import Bound, Store, config, vectors
+
+SHOWN = 12  # hex digits of a digest
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a store says of its model; before that was found, at most the name."""
+
+    name: str | None
+    dims: int
+    digest: str | None
+
+    @classmethod
+    def read(cls, db: sqlite3.Connection) -> "Record":
+        """Never fails for a store that was made by `Store.create`."""
+        bound = Bound.read(db)
+        if bound:
+            return cls(bound.model_name, bound.dims, bound.digest)
+        return cls(config.get(db, "model_name"), 0, None)
+
+
+def embedder(store: Store, settings: Settings, model: str | None = None) -> Embedder:
+    """The embedder of the model that is asked for (`asked.wanted`), checked against the store's record.
+
+    Nothing is loaded, nothing downloaded, nothing written: `check` binds a store that is not bound yet. Raises
+    MismatchError for another model than the store's, UnavailableError where its model is not on this machine (words
+    work without it), StoreError for a store or a config.yaml that cannot be read.
+    """
+    asked = wanted(store, settings, model)
+    with store.reading() as db:
+        record = Record.read(db)
+    return verified(record, asked, Configuration.read(store.path), settings)
+
+
+def unchecked(store: Store, settings: Settings, model: str | None = None) -> Embedder:
+    """As `embedder`, whatever the record says: for `reindex`, which makes it true. Raises UnavailableError."""
+    asked = wanted(store, settings, model)
+    return choose(settings, asked.name, prefixes=Configuration.read(store.path).prefixes)
+
+
+def verified(record: Record, asked: Asked, configuration: Configuration, settings: Settings) -> Embedder:
+    """The embedder of `asked`, which is the model of `record` by its name or by its bytes. Raises as `embedder`."""
+    named = record.name is None or same(record.name, asked.name)
+    try:
+        found = choose(settings, asked.name, prefixes=configuration.prefixes)
+        dims, digest = _identity(found)
+    except UnavailableError:
+        if named:
+            raise
+        raise _mismatch(record, asked, _known_dims(asked.name, settings)) from None
+    if record.digest is None:
+        if not named:
+            raise _mismatch(record, asked, dims)
+    elif (record.digest, record.dims) != (digest, dims):
+        raise _changed(record, asked, dims, digest) if named else _mismatch(record, asked, dims)
+    return found
+
+
+def check(db: sqlite3.Connection, embedder: Embedder, asked: Asked | None = None) -> None:
+    """Call it in the transaction that inserts vectors: binds a store that is not bound yet to this model.
+
+    Raises MismatchError when the store is bound to another one, whoever bound it meanwhile; UnavailableError where the
+    model's file is gone. A difference of prefixes or of the engine is none of the model: such rows tell it themselves.
+    """
+    record = Record.read(db)
+    dims, digest = _identity(embedder)
+    asked = asked or Asked(embedder.reference, "this command")
+    named = record.name is None or same(record.name, embedder.reference)
+    if record.digest is None:
+        if not named and not (record.name and same(record.name, asked.name)):
+            raise _mismatch(record, asked, dims)
+        Bound(_storable(embedder.reference), dims, digest, fingerprint(embedder)).write(db)
+        vectors.create(db, dims)
+    elif (record.digest, record.dims) != (digest, dims):
+        raise _changed(record, asked, dims, digest) if named else _mismatch(record, asked, dims)
+
+
+def promise(db: sqlite3.Connection, name: str, asked: Asked) -> None:
+    """Records the name alone of a model that could not be had yet. Raises MismatchError as `check`."""
+    record = Record.read(db)
+    if record.name is not None and not same(record.name, name):
+        raise _mismatch(record, asked, 0)
+    if record.name is None:
+        config.put(db, "model_name", _storable(name))
+
+
+def _identity(embedder: Embedder) -> tuple[int, str]:
+    """Its dims and digest, for which its file may have to be read."""
+    try:
+        return embedder.dims, embedder.digest
+    except ModelError as error:
+        raise UnavailableError(str(error)) from None
+
+
+def _storable(name: str) -> str:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise UnavailableError(f"the model's path {name!r} is not UTF-8, so no store can name it: rename it") from None
+    return name
+
+
+def _known_dims(name: str, settings: Settings) -> int:
+    """Of a model that may not be here; 0 where nobody knows."""
+    if known := short_names.find(canonical(name)):
+        return known.dims
+    try:
+        choice = choose_model(name, settings)
+        return choice.known.dims if choice.known else describe(choice).dims
+    except (Error, OSError):
+        return 0
+
+
+def _mismatch(record: Record, asked: Asked, dims: int) -> MismatchError:
+    return MismatchError(
+        f"Model mismatch: DB uses '{record.name}'{_facts(record.dims)} but {asked.source} specifies '{asked.name}'"
+        f"{_facts(dims)}. Run bankml reindex --model {shlex.quote(asked.name)} to switch models{_otherwise(asked)}."
+    )
+
+
+def _changed(record: Record, asked: Asked, dims: int, digest: str) -> MismatchError:
+    """Of one name whose file is another than it was."""
+    now = f"the '{asked.name}' here is another file" if asked.by == RECORD else f"{asked.source} specifies another"
+    return MismatchError(
+        f"Model mismatch: DB uses '{record.name}'{_facts(record.dims, record.digest)} but {now}{_facts(dims, digest)}. "
+        f"Run bankml reindex --model {shlex.quote(asked.name)} to switch models{_otherwise(asked)}."
+    )
+
+
+def _facts(dims: int, digest: str | None = None) -> str:
+    facts = [f"{dims} dim"] if dims else []
+    facts += [f"sha256 {digest[:SHOWN]}"] if digest else []
+    return f" ({', '.join(facts)})" if facts else ""
+
+
+def _otherwise(asked: Asked) -> str:
+    """A variable is easily forgotten, and may be meant for something else."""
+    return f", or unset {asked.by}" if asked.by.isupper() else ""

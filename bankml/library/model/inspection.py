@@ -1,0 +1,91 @@
+"""What there is of a knowledge base, told whatever state it is in; nothing is changed, loaded or fetched."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bankml.embedders import Embedder
+from bankml.embedders.recipe import fingerprint
+from bankml.errors import Error
+from bankml.library.model import binding
+from bankml.library.model.asked import Asked, asked
+from bankml.library.model.binding import Record
+from bankml.library.model.configuration import Configuration
+from bankml.library.model.converters import converters
+from bankml.models import choose as choose_model
+from bankml.settings import Settings
+from bankml.store import Bound, Store
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a store holds; `error` is why that is not known. `vectors`: how many there are, by their fingerprint."""
+
+    record: Record = field(default_factory=lambda: Record(None, 0, None))
+    fingerprint: str | None = None
+    documents: int = 0
+    chunks: int = 0
+    vectors: dict[str, int] = field(default_factory=dict)
+    error: str | None = None
+
+    @classmethod
+    def of(cls, path: Path) -> "Kept":
+        """Raises nothing: a store that is damaged, another program's or not there says so in `error`."""
+        try:
+            with Store.open(path, read_only=True) as store, store.reading() as db:
+                bound = Bound.read(db)
+                (documents,) = db.execute("SELECT count(*) FROM documents").fetchone()
+                (chunks,) = db.execute("SELECT count(*) FROM chunks").fetchone()
+                vectors = dict(db.execute("SELECT fingerprint, count(*) FROM chunks_vec GROUP BY fingerprint"))
+                mark = bound.fingerprint if bound else None
+                return cls(Record.read(db), mark, documents, chunks, vectors)
+        except (Error, OSError) as error:
+            return cls(error=str(error))
+
+
+def inspect(path: Path, settings: Settings, model: str | None = None) -> dict[str, Any]:
+    """Facts by name; those that end in `_error` are None or a sentence with the remedy. Raises nothing."""
+    kept = Kept.of(path)
+    facts, found = _model(kept.record, path, settings, model)
+    embedded = kept.vectors.get(fingerprint(found) if found else kept.fingerprint or "", 0)
+    return {
+        "home": str(settings.home),
+        "db": str(path),
+        "folder_exists": path.parent.is_dir(),
+        "database_initialised": kept.error is None,
+        "database_error": kept.error,
+        **facts,
+        "bound": kept.record.digest is not None,
+        "documents": kept.documents,
+        "chunks": kept.chunks,
+        "embedded": embedded,
+        "coverage": embedded / kept.chunks if kept.chunks else None,
+        "foreign_vectors": sum(kept.vectors.values()) - embedded,
+        "converters": converters(),
+    }
+
+
+def _model(record: Record, path: Path, settings: Settings, model: str | None) -> tuple[dict[str, Any], Embedder | None]:
+    facts = {
+        "model": record.name,
+        "model_from": None,
+        "model_present": False,
+        "model_error": None,
+        "dims": record.dims or None,
+        "digest": record.digest,
+    }
+    try:
+        wanted = asked(path, settings, model, record.name)
+        facts |= {"model": wanted.name, "model_from": wanted.by, "model_present": _present(wanted, settings)}
+        found = binding.verified(record, wanted, Configuration.read(path), settings)
+    except (Error, OSError) as error:
+        return facts | {"model_error": str(error)}, None
+    return facts | {"model_present": True, "dims": found.dims, "digest": found.digest}, found
+
+
+def _present(wanted: Asked, settings: Settings) -> bool:
+    """Whether its file is on this machine, whoever can run it."""
+    try:
+        return choose_model(wanted.name, settings).present
+    except Error:
+        return False

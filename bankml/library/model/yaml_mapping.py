@@ -1,0 +1,52 @@
+"""A small YAML file that is one mapping, read strictly: no aliases, no key twice, no types but YAML's own."""
+
+from pathlib import Path
+from typing import Any
+
+from bankml.errors import StoreError
+from bankml.models import regular_file
+
+MAX_BYTES = 1 << 13  # with all its keys and comments it has 2 kB; the worst 8 kB found, opening brackets, take 0.3 s
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The mapping; a file that is absent or empty is an empty one. Raises StoreError with one sentence."""
+    try:
+        content = regular_file.read(path, MAX_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read ({error.strerror}): make it a file that you may read") from None
+    if len(content) > MAX_BYTES:
+        raise StoreError(f"{path} has more than {MAX_BYTES:,} bytes, too many for a configuration: take out the rest")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path} is not UTF-8 at byte {error.start}: save it as UTF-8") from None
+    return _mapping(path, text)
+
+
+def _mapping(path: Path, text: str) -> dict[str, Any]:
+    import yaml
+
+    from bankml.library.model.strict_yaml import StrictLoader
+
+    try:
+        found = yaml.load(text, StrictLoader)
+    except yaml.YAMLError as error:
+        raise StoreError(f"{path} is no YAML that is read here ({_reason(error)}): mend that line") from None
+    except (ValueError, RecursionError, OverflowError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        raise StoreError(f"{path} is no YAML that is read here ({reason}): mend it") from None
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise StoreError(f"{path} holds no keys with values: write lines such as `model: all-MiniLM-L6-v2`")
+    return found
+
+
+def _reason(error: Any) -> str:
+    """In one line, with the place where it is known, counted from 1."""
+    mark = getattr(error, "problem_mark", None)
+    what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed")
+    return f"line {mark.line + 1}, column {mark.column + 1}: {what}" if mark else what

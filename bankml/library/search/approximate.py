@@ -1,0 +1,137 @@
+"""An index of neighbours (HNSW, by usearch) beside a store of very many passages: derived, measured, never the truth.
+
+It proposes candidates; their cosines are computed from the matrix, and what was embedded since it was made is searched
+exactly. One file as the matrix's: a head of 4,096 bytes, ids (int64), what usearch saves. It is read whole and its crc
+compared, for usearch believes its bytes.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bankml.embedders.embedder import Floats
+from bankml.library.search.matrix import Matrix, Stamp
+from bankml.library.search.part import Ids, Part, isin, joined
+from bankml.library.search.ranking import Ranking, best
+from bankml.library.search.sidecar import HEAD, trusted
+from bankml.models.atomic import replacement
+from bankml.private_file import FLAGS, PRIVATE, keep_owner
+
+FORMAT = "bankml neighbours 1"
+LARGE = 200_000  # vectors: an exact search of fewer takes 20 ms
+BEHIND = 16  # a sixteenth of the vectors: when so many are not in it, it is not used
+PROPOSED = 8  # times k: so many candidates are compared exactly
+SAMPLE, TOP = 100, 10  # vectors whose nearest ten are compared with the exact ones
+METRIC, DTYPE = "cos", "i8"  # a quarter of the matrix; candidates are compared by their float32
+
+
+@dataclass
+class Approximate:
+    """`recall`: of the exact ten nearest to a sample, the share that was found when it was made."""
+
+    stamp: Stamp
+    ids: Ids  # ascending
+    recall: float
+    index: Any  # usearch's
+    _beside: tuple[Matrix, Ids] | None = None  # of the last matrix, what the index has not
+
+    def knows(self, matrix: Matrix) -> bool:
+        """Whether it may stand in for an exact search."""
+        return self.stamp == matrix.stamp and BEHIND * len(self._new(matrix)) <= len(matrix)
+
+    def rank(self, matrix: Matrix, query: Floats, k: int) -> Ranking:
+        """As `Matrix.rank`; some of the nearest may be missing."""
+        proposed = np.sort(self.index.search(query, PROPOSED * k).keys.astype(np.int64))
+        found = matrix.cosines(query, proposed)
+        new = self._new(matrix)
+        if new.size:
+            allowed = np.zeros(new[-1] + 1, bool)
+            allowed[new] = True
+            ranked = matrix.rank(query, k, allowed)
+            found |= dict(zip(ranked.ids.tolist(), ranked.scores.tolist(), strict=True))
+        return best(np.array(list(found), np.int64), np.array(list(found.values())), k)
+
+    def _new(self, matrix: Matrix) -> Ids:
+        if self._beside is None or self._beside[0] is not matrix:
+            ids = np.concatenate([np.empty(0, np.int64), *(part.living() for part in matrix.parts)])
+            self._beside = matrix, np.sort(ids[~isin(ids, self.ids)])
+        return self._beside[1]
+
+
+def installed() -> bool:
+    """Whether usearch can be imported."""
+    return find_spec("usearch") is not None
+
+
+def place(store: Path) -> Path:
+    """Where the index of a store lies."""
+    return store.with_name(f"{store.name}.neighbours")
+
+
+def load(path: Path, source: Path, stamp: Stamp) -> Approximate | None:
+    """The index of these vectors; None where there is none to be believed."""
+    if not installed():
+        return None
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        descriptor = os.open(path, os.O_RDONLY | FLAGS)
+        with open(descriptor, "rb") as file:
+            if trusted(os.fstat(descriptor), os.stat(source)):
+                return _read(file.read(HEAD), file.read(), stamp)
+    return None
+
+
+def make(path: Path, source: Path, matrix: Matrix) -> Approximate:
+    """Builds the index and leaves it beside the store; of 200,000 vectors that takes minutes. Raises OSError."""
+    part = joined(matrix.parts)
+    index = _empty(matrix.stamp.dims)
+    index.add(part.ids.astype(np.uint64), part.rows)
+    made = Approximate(matrix.stamp, part.ids, 0.0, index)
+    made = Approximate(matrix.stamp, part.ids, _recall(made, matrix, part), index)
+    body = part.ids.tobytes() + bytes(index.save())
+    head = {"format": FORMAT, "stamp": list(made.stamp), "ids": len(part.ids), "recall": made.recall}
+    with replacement(path, mode=PRIVATE) as temporary, open(temporary, "r+b") as file:
+        with open(source, "rb") as store:
+            keep_owner(store.fileno(), file.fileno())
+        file.write(json.dumps(head | {"crc": zlib.crc32(body)}).encode().ljust(HEAD))
+        file.write(body)
+    return made
+
+
+def _empty(dims: int) -> Any:
+    from usearch.index import Index
+
+    return Index(ndim=dims, metric=METRIC, dtype=DTYPE)
+
+
+def _read(page: bytes, body: bytes, stamp: Stamp) -> Approximate | None:
+    head = json.loads(page)
+    if head["format"] != FORMAT or head["stamp"] != list(stamp) or head["crc"] != zlib.crc32(body):
+        return None
+    index = _empty(stamp.dims)
+    index.load(body[8 * head["ids"] :])
+    return Approximate(stamp, np.frombuffer(body, np.int64, head["ids"]), float(head["recall"]), index)
+
+
+def _recall(made: Approximate, matrix: Matrix, part: Part) -> float:
+    """Of some passages' own nearest ten, themselves left out."""
+    some = np.linspace(0, len(part.ids) - 1, min(SAMPLE, len(part.ids)), dtype=np.int64)
+    shares = []
+    for row in some:
+        exact, found = (
+            set(rank(part.rows[row], TOP + 1).ids.tolist()) - {int(part.ids[row])}
+            for rank in (matrix.rank, _of(made, matrix))
+        )
+        shares.append(len(exact & found) / max(1, len(exact)))
+    return float(np.mean(shares))
+
+
+def _of(made: Approximate, matrix: Matrix) -> Callable[[Floats, int], Ranking]:
+    return lambda query, k: made.rank(matrix, query, k)

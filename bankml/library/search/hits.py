@@ -1,0 +1,33 @@
+"""Passages that were ranked, as they are shown."""
+
+import os
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+
+from bankml.embedders.embedder import Floats
+from bankml.library.search.arms import Arms
+from bankml.library.search.hit import Hit
+from bankml.library.search.ranking import Ranking
+
+COLUMNS = """SELECT path, title, type, document_id, heading, text, line, page, start, stop
+    FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id = ?"""
+
+
+def hits(db: sqlite3.Connection, ranked: Sequence[tuple[int, float]], arms: Arms, vector: Floats | None) -> list[Hit]:
+    """In the order of `ranked`: (id, score). Each passage that has a vector is given its cosine to `vector`."""
+    cosines: dict[int, float] = {}
+    if arms.meaning.matrix is not None and vector is not None and ranked:
+        cosines = arms.meaning.matrix.cosines(vector, np.array([id for id, _ in ranked]))
+    by_words, by_meaning = _ranks(arms.words), _ranks(arms.meaning.ranking)
+    found = []
+    for id, score in ranked:
+        path, *rest = db.execute(COLUMNS, (id,)).fetchone()
+        of_search = score, cosines.get(id), by_words.get(id), by_meaning.get(id)
+        found.append(Hit(*(id, os.fsdecode(path), *rest, *of_search)))
+    return found
+
+
+def _ranks(ranking: Ranking | None) -> dict[int, int]:
+    return {} if ranking is None else {id: rank for rank, id in enumerate(ranking.ids.tolist(), 1)}

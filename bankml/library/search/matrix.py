@@ -1,0 +1,105 @@
+"""The vectors of a store as matrices to search in: derived from its table, and followed from state to state."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.errors import InputError, StoreError
+from bankml.library.search import part as parts_of
+from bankml.library.search.part import Ids, Part, Rows
+from bankml.library.search.ranking import NOTHING, Ranking, best
+from bankml.nearest import cosines, nearest
+from bankml.store import config
+
+
+class Stamp(NamedTuple):
+    """Of which vectors: an id has one and the same vector as long as this does not change."""
+
+    store_id: str
+    epoch: int
+    fingerprint: str
+    dims: int
+
+    @classmethod
+    def of(cls, db: sqlite3.Connection, fingerprint: str, dims: int) -> "Stamp":
+        """Of the vectors of one recipe in the store as it is now."""
+        return cls(config.store_id(db), config.epoch(db), fingerprint, dims)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Every vector of one recipe that a store has in one generation. Unchangeable, for many threads."""
+
+    stamp: Stamp
+    generation: int
+    parts: tuple[Part, ...]
+    foreign: Ids  # passages whose vector is of another recipe
+
+    def __len__(self) -> int:
+        return sum(part.alive for part in self.parts)
+
+    def rank(self, query: Rows, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
+        """The k passages nearest to a unit vector (dims,), exactly: equal cosines by id. Raises StoreError."""
+        found = [self._nearest(part, query, k, allowed) for part in self.parts if part.alive]
+        if not found:
+            return NOTHING
+        return best(np.concatenate([ids for ids, _ in found]), np.concatenate([scores for _, scores in found]), k)
+
+    def cosines(self, query: Rows, ids: Ids) -> dict[int, float]:
+        """Of those passages that have a vector."""
+        found: dict[int, float] = {}
+        for part in self.parts:
+            rows = part.rows_of(ids)
+            found |= dict(zip(part.ids[rows].tolist(), cosines(part.rows, rows, query).tolist(), strict=True))
+        return found
+
+    @staticmethod
+    def _nearest(part: Part, query: Rows, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
+        try:
+            rows, scores = nearest(part.rows, query, k, allowed=part.allowed(allowed))
+        except InputError as error:
+            raise StoreError(f"a vector cannot be compared ({error}): run `bankml doctor`") from None
+        return Ranking(part.ids[rows], scores.astype(np.float64))
+
+
+def follow(db: sqlite3.Connection, stamp: Stamp, before: Matrix | None) -> Matrix:
+    """The matrix of what `db` sees; of `before`, if it is of the same stamp, nothing is read again."""
+    generation = config.generation(db)
+    if before is None or before.stamp != stamp:
+        part, foreign = parts_of.read(db, None, stamp.fingerprint, stamp.dims)
+        return Matrix(stamp, generation, (part,), foreign)
+    if before.generation == generation:
+        return before
+    return _brought_up(db, before, generation)
+
+
+def _brought_up(db: sqlite3.Connection, before: Matrix, generation: int) -> Matrix:
+    """Passages are listed by an index, which takes 20 ms of 100,000; the table of vectors would take 150 MB."""
+    stamp, passages = before.stamp, _passages(db)
+    parts = [part.within(passages) for part in before.parts]
+    foreign = before.foreign[parts_of.isin(before.foreign, passages)]
+    known = np.sort(np.concatenate([foreign, *(part.living() for part in parts)]))
+    missing = passages[~parts_of.isin(passages, known)]
+    new, strange = parts_of.read(db, missing, stamp.fingerprint, stamp.dims)
+    if new.alive:
+        parts.append(new)
+    return Matrix(stamp, generation, _few(parts), np.sort(np.concatenate([foreign, strange])))
+
+
+def _few(parts: list[Part]) -> tuple[Part, ...]:
+    """The same rows in few parts: a part is at least twice as large as the next, so each row is copied seldom."""
+    kept: list[Part] = []
+    for part in parts:
+        kept.append(part)
+        while len(kept) > 1 and kept[-2].alive < 2 * kept[-1].alive:
+            last = kept.pop()
+            kept[-1] = parts_of.joined([kept[-1], last])
+    return tuple(part for part in kept if part.alive)
+
+
+def _passages(db: sqlite3.Connection) -> Ids:
+    """All of the store, ascending."""
+    return np.sort(np.fromiter((row[0] for row in db.execute("SELECT id FROM chunks")), np.int64))

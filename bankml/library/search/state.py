@@ -1,0 +1,124 @@
+"""What a process knows of a store, brought up to the state that a search sees."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.library.search import sentence
+from bankml.library.search.arms import Arms, MeaningArm
+from bankml.library.search.asking import Question
+from bankml.library.search.filters import Filters
+from bankml.library.search.hit import Found
+from bankml.library.search.hits import hits
+from bankml.library.search.meaning import Meaning
+from bankml.library.search.ranking import Ranking
+from bankml.library.search.words import Words
+from bankml.models.alphas import alpha
+from bankml.store import Bound, Store, config
+
+DEPTH = 3  # times n: so many of each arm are fused, as in the evaluation that chose the fusion
+LEAST_DEPTH = 24
+FILTERS = 16  # what passes them is remembered, a byte for each passage
+THE = "the"  # half of the passages hold it where the texts are English prose
+
+Mask = NDArray[np.bool_] | None
+
+
+class RebindError(Exception):
+    """The store is bound to another model than the one that the query was embedded with."""
+
+
+class State:
+    """Of one store, asked within its transactions, one after another: not for several threads at once."""
+
+    def __init__(self, store: Store, large: int) -> None:
+        self._words = Words()
+        self.meaning = Meaning(store, large)
+        self._generation = -1
+        self._total = 0
+        self._allowed: dict[Filters, NDArray[np.bool_]] = {}  # of this generation
+
+    def total(self, db: sqlite3.Connection) -> int:
+        """Passages in all."""
+        if (generation := config.generation(db)) != self._generation:
+            self._total = int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+            self._generation = generation
+            self._words.follow(generation, self._total)
+            self._allowed.clear()
+        return self._total
+
+    def search(
+        self, db: sqlite3.Connection, query: str, n: int, mode: str, filters: Filters, question: Question
+    ) -> Found:
+        """As `Searcher.search`. Raises RebindError where the question is of another model than the store."""
+        total, notes, explained = self.total(db), list[str](), dict[str, Any]()
+        if not total:
+            return Found([], sentence.sentence(0, 0, sentence.EMPTY), question.pending)
+        allowed: Mask = None
+        if filters:
+            with _timed(explained, "filters"):
+                allowed = self._passing(db, filters)
+            notes.append(sentence.passing(int(allowed.sum())))
+        depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
+        words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
+        meaning = self._by_meaning(db, query, question, depth, allowed, explained)
+        if meaning.matrix and not meaning.why and len(meaning.matrix.foreign):
+            notes.append(sentence.left_out(len(meaning.matrix.foreign)))
+        arms = Arms(words, meaning)
+        found = hits(db, arms.ranked(n), arms, question.vector)
+        status = sentence.sentence(len(found), total, arms.told(total), notes)
+        return Found(found, status, question.pending, explained | arms.explained())
+
+    def _passing(self, db: sqlite3.Connection, filters: Filters) -> NDArray[np.bool_]:
+        if filters not in self._allowed:
+            if len(self._allowed) == FILTERS:
+                self._allowed.clear()
+            self._allowed[filters] = filters.allowed(db)
+        return self._allowed[filters]
+
+    def _by_words(
+        self, db: sqlite3.Connection, query: str, depth: int, allowed: Mask, explained: dict[str, Any]
+    ) -> Ranking:
+        with _timed(explained, "words"):
+            terms = self._words.terms(db, query)
+            ranking = self._words.rank(db, terms.used, depth, allowed)
+        explained |= {"terms": terms.used, "left_out": terms.left_out}
+        return ranking
+
+    def _by_meaning(
+        self,
+        db: sqlite3.Connection,
+        query: str,
+        question: Question,
+        depth: int,
+        allowed: Mask,
+        explained: dict[str, Any],
+    ) -> MeaningArm:
+        model, vector = question.model, question.vector
+        if vector is None or model is None:
+            return MeaningArm(question.why)
+        if (bound := Bound.read(db)) is None:
+            return MeaningArm(sentence.NOT_EMBEDDED)
+        if (bound.digest, bound.dims) != (model.embedder.digest, model.embedder.dims):
+            raise RebindError
+        with _timed(explained, "vectors"):
+            matrix = self.meaning.follow(db, model.fingerprint, bound.dims)
+        with _timed(explained, "meaning"):
+            matrix, ranking = self.meaning.rank(db, matrix, vector, depth, allowed)
+        explained |= {"matrix": self.meaning.source, "recall": self.meaning.recall}
+        why = "" if len(matrix) else sentence.OTHER_RECIPE if len(matrix.foreign) else sentence.NOT_EMBEDDED
+        english = query.isascii() and self._words.is_common(db, THE)
+        return MeaningArm(why, ranking, matrix, bound.model_name, alpha(model.embedder.model, english))
+
+
+@contextmanager
+def _timed(explained: dict[str, Any], what: str) -> Iterator[None]:
+    """Notes the milliseconds that the block takes."""
+    start = perf_counter()
+    yield
+    explained[f"{what}_ms"] = round((perf_counter() - start) * 1e3, 2)

@@ -1,0 +1,1 @@
+"""A knowledge base as JSON lines, and back."""

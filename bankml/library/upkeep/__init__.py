@@ -1,0 +1,1 @@
+"""A store that is there: embedded anew, counted, examined."""

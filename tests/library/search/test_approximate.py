@@ -1,0 +1,108 @@
+"""An index of neighbours is measured, and never gives what is not there."""
+
+import numpy as np
+import pytest
+
+from bankml.library.search import approximate
+from bankml.library.search.meaning import Meaning
+from bankml.store import Store, documents
+from tests.library.shelf import bind, give, put, unit
+
+DIMS, COUNT, OURS = 32, 800, "f" * 16
+
+
+def rows(count: int, seed: int) -> np.ndarray:
+    return unit(np.random.default_rng(seed).standard_normal((count, DIMS)))
+
+
+def ranked(store: Store, meaning: Meaning, query: np.ndarray, k: int = 10, allowed: np.ndarray | None = None) -> list:
+    with store.reading() as db:
+        return meaning.rank(db, meaning.follow(db, OURS, DIMS), query, k, allowed)[1].ids.tolist()
+
+
+@pytest.fixture
+def shelf(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """With an index."""
+    monkeypatch.setattr(approximate, "SAMPLE", 20)
+    bind(store, DIMS)
+    give(store, put(store, "/a", [str(number) for number in range(COUNT)]), rows(COUNT, 1))
+    meaning = Meaning(store, large=500)
+    ranked(store, meaning, rows(1, 2)[0])
+    assert meaning.recall == 1.0
+    assert meaning.wants_neighbours()
+    meaning.make_neighbours()
+    assert not meaning.wants_neighbours()
+    return store
+
+
+def test_recall_is_measured_and_is_so(shelf: Store) -> None:
+    near, exact = Meaning(shelf, large=500), Meaning(shelf)
+    found = []
+    for query in rows(50, 3):
+        found.append(len({*ranked(shelf, near, query)} & {*ranked(shelf, exact, query)}) / 10)
+    assert 0.8 < near.recall <= 1.0
+    assert np.mean(found) > near.recall - 0.1
+    assert exact.recall == 1.0
+
+
+def test_its_cosines_are_the_matrix_s(shelf: Store) -> None:
+    query, every = rows(1, 4)[0], rows(COUNT, 1)
+    near = Meaning(shelf, large=500)
+    with shelf.reading() as db:
+        found = near.rank(db, near.follow(db, OURS, DIMS), query, 10, None)[1]
+    np.testing.assert_allclose(found.scores, every[found.ids - 1] @ query, atol=1e-6)
+    assert (np.diff(found.scores) <= 0).all()
+
+
+def test_filters_are_exact(shelf: Store) -> None:
+    allowed = np.zeros(COUNT + 1, bool)
+    allowed[[5, 77, 700]] = True
+    near = Meaning(shelf, large=500)
+    assert sorted(ranked(shelf, near, rows(1, 5)[0], 10, allowed)) == [5, 77, 700]
+    assert near.recall == 1.0
+
+
+def test_what_came_since_is_found_and_what_went_is_not(shelf: Store) -> None:
+    query = rows(1, 6)
+    new = put(shelf, "/b", ["new"])
+    give(shelf, new, query)
+    near = Meaning(shelf, large=500)
+    assert ranked(shelf, near, query[0])[0] == new[0]
+    assert not near.wants_neighbours()
+    with shelf.writing() as db:
+        documents.remove(db, [1])
+    assert ranked(shelf, near, query[0]) == new
+
+
+def test_one_that_is_far_behind_is_not_used(shelf: Store) -> None:
+    give(shelf, put(shelf, "/b", [f"b{number}" for number in range(60)]), rows(60, 7))
+    near = Meaning(shelf, large=500)
+    assert ranked(shelf, near, rows(1, 8)[0]) == ranked(shelf, Meaning(shelf), rows(1, 8)[0])
+    assert near.recall == 1.0
+    assert near.wants_neighbours()
+
+
+@pytest.mark.parametrize("keep", [0, 4095, 4096, 5000, -1])
+def test_a_damaged_one_is_as_if_there_were_none(shelf: Store, keep: int) -> None:
+    place = approximate.place(shelf.path)
+    place.write_bytes(place.read_bytes()[:keep])
+    near = Meaning(shelf, large=500)
+    assert ranked(shelf, near, rows(1, 8)[0]) == ranked(shelf, Meaning(shelf), rows(1, 8)[0])
+    assert near.wants_neighbours()
+
+
+def test_a_changed_byte_is_seen(shelf: Store) -> None:
+    place = approximate.place(shelf.path)
+    content = bytearray(place.read_bytes())
+    content[-1000] ^= 1
+    place.write_bytes(content)
+    near = Meaning(shelf, large=500)
+    ranked(shelf, near, rows(1, 8)[0])
+    assert near.wants_neighbours()
+
+
+def test_without_usearch_it_is_exact(shelf: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approximate, "installed", lambda: False)
+    near = Meaning(shelf, large=500)
+    assert ranked(shelf, near, rows(1, 8)[0]) == ranked(shelf, Meaning(shelf), rows(1, 8)[0])
+    assert not near.wants_neighbours()

@@ -1,0 +1,53 @@
+"""Globs mean paths, and never hang."""
+
+import time
+
+import pytest
+
+from bankml.library.search.glob import Glob
+
+MEANT = (
+    ("notes.md", "/home/me/notes.md"),
+    ("*.md", "/home/me/notes.md"),
+    ("me/*.md", "/home/me/notes.md"),
+    ("me", "/home/me/a/b/notes.md"),
+    ("me/", "/home/me/a/b/notes.md"),
+    ("./me/a", "/home/me/a/b/notes.md"),
+    ("/home", "/home/me/notes.md"),
+    ("/home/**/notes.md", "/home/notes.md"),
+    ("/home/**/notes.md", "/home/a/b/notes.md"),
+    ("a/**/c", "/x/a/b/b/c"),
+    ("**", "/x"),
+    ("**/**/**/x", "/x"),
+    ("n?tes.[mt]d", "/nötes.td"),
+    ("stdin", "stdin"),
+    ("caf\udce9*", "/caf\udce9.txt"),
+    ("a\nb", "/a\nb"),
+    ("/", "/anything"),
+)
+NOT_MEANT = (
+    ("notes.md", "/home/me/my-notes.md"),
+    ("/notes.md", "/home/notes.md"),
+    ("home/*.md", "/home/me/notes.md"),
+    ("*.md", "/home/me/notes.txt"),
+    ("a/**/c", "/a/b/d"),
+    ("[!a]", "/a"),
+    ("A.md", "/a.md"),
+)
+
+
+@pytest.mark.parametrize(("glob", "path"), MEANT)
+def test_meant(glob: str, path: str) -> None:
+    assert Glob(glob).matches(path)
+
+
+@pytest.mark.parametrize(("glob", "path"), NOT_MEANT)
+def test_not_meant(glob: str, path: str) -> None:
+    assert not Glob(glob).matches(path)
+
+
+def test_a_hostile_glob_ends() -> None:
+    start = time.monotonic()
+    assert not Glob("**/" * 500 + "*a" * 500 + "b").matches("/" + "a/" * 300 + "a" * 255)
+    assert not Glob("[" * 1000).matches("/a")
+    assert time.monotonic() - start < 5
