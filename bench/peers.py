@@ -65,7 +65,7 @@ def figures(count: int, python: Path, languages: Sequence[str] = texts.LANGUAGES
     """Time, room and recall of so many texts."""
     asked = questions(languages)
     embedder = choose(name=MODEL)
-    sentences = [text for language in languages for text in texts.sentences(language)][:count]
+    sentences = real(languages)[:count]
     vectors = spread(embedder.embed(sentences), count)
     job = Job(numbered(sentences, count), asked, MODEL, warm=len(asked) // 2)
     queries = embedder.embed(asked, query=True)
@@ -77,6 +77,13 @@ def figures(count: int, python: Path, languages: Sequence[str] = texts.LANGUAGES
         for search in stage["searches"].values():
             del search["found"]
     return {"texts": count, "sentences": len(sentences), "questions": len(asked), "libraries": found}
+
+
+def real(languages: Sequence[str]) -> list[str]:
+    """All sentences of the FAQ, each once, the languages mixed."""
+    found = list(dict.fromkeys(text for language in languages for text in texts.sentences(language)))
+    random.Random("sentences").shuffle(found)
+    return found
 
 
 def numbered(sentences: Sequence[str], count: int) -> list[str]:

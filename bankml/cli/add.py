@@ -177,4 +177,4 @@ class _Work:
             note(f"{one.path}: {one.note}")
         for failed in added.failed:
             note(f"{failed.path}: {failed.error}")
-        print(summary(added, files, self.embedder))
+        print(summary(added, files, self.embedder), flush=True)  # whoever reads a watch through a pipe waits for it
