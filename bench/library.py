@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from bankml.embedders import Embedder, choose
-from bankml.embedders.recipe import fingerprint
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.search.searcher import Searcher
 from bankml.store import DocumentRow, Passage, Store, documents, vectors
 from bench import results

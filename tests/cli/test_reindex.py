@@ -1,5 +1,7 @@
 """`bankml reindex`: the seed's scenarios, and what else a user meets."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -173,6 +175,16 @@ def test_interrupted_reindex(kb, here, monkeypatch):
     assert bound(kb).model_name == "multilingual-e5-small"
 
 
+def test_a_models_path_that_no_store_can_name(command, kb, small_model, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/\xff.gguf"
+    shutil.copy(small_model, odd)
+    done = command("reindex", "--db", str(kb), "--model", odd)
+    assert done.status == 1
+    assert b"is not UTF-8, so no store can name it: rename it" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert bound(kb).model_name == "all-MiniLM-L6-v2"
+
+
 def test_giving_up_an_interrupted_one(here, kb):
     with Store.open(kb) as store, store.writing() as db:
         successor.begin(db, Bound("other", 3, "d" * 64, "f" * 16))
@@ -187,8 +199,9 @@ def test_there_is_none(here, tmp_path):
 
 
 PROGRESS = """
+import bankml.cli.progress
 import bankml.cli.reindex as cli
-cli.PATIENCE = 0
+bankml.cli.progress.PATIENCE = 0
 from bankml.library.upkeep.reindexed import Reindexed
 done = Reindexed(None, None, chunks=8)
 with cli._shown() as show:

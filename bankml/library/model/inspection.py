@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from bankml.embedders import Embedder
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error
 from bankml.library.model import binding
-from bankml.library.model.asked import Asked, asked
 from bankml.library.model.binding import Record
 from bankml.library.model.configuration import Configuration
 from bankml.library.model.converters import converters
+from bankml.library.model.fingerprint import fingerprint
+from bankml.library.model.wanted import Wanted, asked
 from bankml.models import choose as choose_model
 from bankml.settings import Settings
 from bankml.store import Bound, Store
@@ -83,7 +83,7 @@ def _model(record: Record, path: Path, settings: Settings, model: str | None) ->
     return facts | {"model_present": True, "dims": found.dims, "digest": found.digest}, found
 
 
-def _present(wanted: Asked, settings: Settings) -> bool:
+def _present(wanted: Wanted, settings: Settings) -> bool:
     """Whether its file is on this machine, whoever can run it."""
     try:
         return choose_model(wanted.name, settings).present

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep.sole import running
 from bankml.settings import Settings
 from bankml.store import Bound, Store, config, successor
