@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bankml.embedders import Embedder
 from bankml.embedders.embedder import Floats
-from bankml.embedders.recipe import fingerprint
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.store import DocumentRow, Passage, Store, documents, vectors
 from oracle import texts
 

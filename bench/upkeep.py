@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml.embedders import Embedder, choose
-from bankml.embedders.recipe import fingerprint
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep import doctor
 from bankml.library.upkeep.status import status
 from bankml.settings import Settings

@@ -1,38 +1,19 @@
 """How far `bankml add` is, on a person's terminal: files, chunks, tokens a second, the time that is left."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from bankml.cli.output import PATIENCE
+from bankml.cli.progress import facts
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
-
     from bankml.embedders import Embedder
     from bankml.library.add.added import Added
 
 
-@contextmanager
-def adding(files: int, size: int) -> "Iterator[Callable[[Added], None]]":
+def adding(files: int, size: int) -> "AbstractContextManager[Callable[[Added], None]]":
     """What is called with the counts so far of `files` files of `size` bytes in all."""
-    from bankml.models.progress import bars
-
-    begun, facts = time.monotonic(), [""]
-
-    def columns() -> "Sequence[ProgressColumn]":
-        from rich.progress import TimeRemainingColumn
-
-        return _facts(facts), TimeRemainingColumn()
-
-    with bars(columns, transient=True, patience=PATIENCE) as show:
-
-        def count(added: "Added") -> None:
-            facts[0] = told(added, files, time.monotonic() - begun)
-            show("adding", added.bytes, size)
-
-        yield count
+    return facts("adding", lambda added, seconds: (told(added, files, seconds), added.bytes, size))
 
 
 def told(added: "Added", files: int, seconds: float) -> str:
@@ -67,15 +48,3 @@ def _chunks(added: "Added", embedder: "Embedder | None") -> str:
     if added.without_vector:
         parts.append(f"{added.without_vector:,} found by words alone")
     return f"; {', '.join(parts)}" if parts else ""
-
-
-def _facts(held: Sequence[str]) -> "ProgressColumn":
-    """A column that shows what is held now."""
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Facts(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(held[0])
-
-    return Facts()

@@ -1,19 +1,17 @@
 """`bankml reindex`."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bankml.cli.output import PATIENCE, AsJson, Model, note, write_json
+from bankml.cli.output import AsJson, Model, note, write_json
+from bankml.cli.progress import facts
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
-
     from bankml.embedders import Embedder
     from bankml.library.upkeep.reindexed import Reindexed
     from bankml.store import Store
@@ -60,7 +58,7 @@ def _embedder(store: "Store", settings: Settings, model: str | None) -> "Embedde
     """Of the model that is named, else of the store's own; it is pulled and converted where it is missing."""
     from bankml import models
     from bankml.library.model import binding
-    from bankml.library.model.asked import asked
+    from bankml.library.model.wanted import asked
     from bankml.store import config
 
     with store.reading() as db:
@@ -111,7 +109,7 @@ def _tell(done: "Reindexed", json: bool) -> None:
 
 def _note_others(store: "Store", settings: Settings, done: "Reindexed") -> None:
     """A setting that names another model fails the next command; a licence may forbid what is done with vectors."""
-    from bankml.library.model.asked import DEFAULT, asked
+    from bankml.library.model.wanted import DEFAULT, asked
     from bankml.models import same
 
     other = asked(store.path, settings)
@@ -119,35 +117,11 @@ def _note_others(store: "Store", settings: Settings, done: "Reindexed") -> None:
         note(f"{other.by} names {other.name} still: change it to {done.bound.model_name}, or the next command refuses")
 
 
-@contextmanager
-def _shown() -> "Iterator[Callable[[Reindexed], None]]":
+def _shown() -> "AbstractContextManager[Callable[[Reindexed], None]]":
     """Chunks, tokens a second and the time that is left, on a person's terminal."""
-    from bankml.models.progress import bars
-
-    begun, facts = time.monotonic(), [""]
-
-    def columns() -> "Sequence[ProgressColumn]":
-        from rich.progress import MofNCompleteColumn, TimeRemainingColumn
-
-        return MofNCompleteColumn(), _facts(facts), TimeRemainingColumn()
-
-    with bars(columns, transient=True, patience=PATIENCE) as show:
-
-        def count(done: "Reindexed") -> None:
-            seconds = time.monotonic() - begun
-            facts[0] = "chunks" + (f", {done.tokens / seconds:,.0f} tokens/s" if done.tokens and seconds else "")
-            show("embedding", done.done, max(done.done, done.chunks))
-
-        yield count
+    return facts("embedding", _how_far, numbers=True)
 
 
-def _facts(held: Sequence[str]) -> "ProgressColumn":
-    """A column that shows what is held now."""
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Facts(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(held[0])
-
-    return Facts()
+def _how_far(done: "Reindexed", seconds: float) -> tuple[str, int, int]:
+    speed = f", {done.tokens / seconds:,.0f} tokens/s" if done.tokens and seconds else ""
+    return f"chunks{speed}", done.done, max(done.done, done.chunks)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from bankml.cli.output import AsJson, write_json
+from bankml.cli.output import AsJson, note, write_json
 from bankml.cli.store import Db, opened
 from bankml.errors import InputError
 
@@ -25,11 +25,13 @@ def export(
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="Where to; -: stdout.", show_default=False)] = STDIO,
     db: Db = None,
     vectors: Vectors = True,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there and no export.")] = False,
     json: AsJson = False,
 ) -> None:
     """Write all of a knowledge base as JSON lines: documents, passages, vectors. `bankml import` reads them."""
     from bankml.library.transfer.exporting import Moved
     from bankml.library.transfer.exporting import export as lines
+    from bankml.library.transfer.target import check
     from bankml.models.atomic import replacement
     from bankml.private_file import PRIVATE
 
@@ -40,6 +42,7 @@ def export(
             for line in lines(store, moved, vectors):
                 sys.stdout.buffer.write(line)
             return
+        check(Path(file), store.path, force)
         with replacement(Path(file), mode=PRIVATE) as temporary, temporary.open("wb") as out:
             out.writelines(lines(store, moved, vectors))
     _tell("exported", moved, json)
@@ -53,10 +56,14 @@ def restore(
 ) -> None:
     """Put what was exported into a knowledge base, which is made where there is none: all of it, or nothing."""
     from bankml.library.transfer.importing import restore as put
+    from bankml.library.transfer.incoming import whole
     from bankml.store import Store, place
 
-    with _read(file) as lines, Store.create(place(db)) as store:
-        moved = put(store, lines, "stdin" if file == STDIO else file, vectors)
+    name = "stdin" if file == STDIO else file
+    with _read(file) as lines, whole(lines, name, vectors) as export, Store.create(place(db)) as store:
+        moved = put(store, export)
+    if moved.renumbered:
+        note(f"the ids in {name} are further apart than a knowledge base has them: what was imported has new ones")
     _tell("imported", moved, json)
 
 

@@ -6,6 +6,7 @@ from time import monotonic
 
 from bankml.errors import CancelledError, Error
 from bankml.history.indexing import Progress
+from bankml.leaving import leaving
 
 PATIENCE, LONGEST = 5.0, 300.0  # seconds after a first failure, and after many
 Work = Callable[[Progress, Callable[[], bool]], object]
@@ -71,11 +72,3 @@ class Background:
 
     def _progress(self, done: int, total: int) -> None:
         self.done, self.total = done, total
-
-
-def leaving() -> bool:
-    """Whether the program is at its end and waits for threads that are no daemons.
-
-    A daemon that is in the engine then is ended inside of C++, which takes the process down with SIGABRT.
-    """
-    return not threading.main_thread().is_alive()

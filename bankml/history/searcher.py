@@ -9,11 +9,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Self
 
+from bankml.embedders.asked import Asked
 from bankml.embedders.embedder import Embedder, Floats
 from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, ChangedError, Error, InputError, StoreError
 from bankml.fusion import rrf
-from bankml.history.asked import Asked
 from bankml.history.background import Background
 from bankml.history.exchange import Exchange
 from bankml.history.file import History

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from bankml.embedders.turn import LOOK
 from bankml.encoder import Encoder
 from bankml.errors import BusyError
-from bankml.history.background import leaving
+from bankml.leaving import leaving
 from bankml.models import Choice
 from bankml.serve.engines import Engines
 from bankml.serve.errors import ENDING

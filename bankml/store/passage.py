@@ -7,6 +7,11 @@ from bankml.cache import key
 TEXT_RECIPE = 1  # how `embedded` is put together; another recipe gives other vectors
 
 
+def embedded(heading: str, text: str) -> str:
+    """What is embedded, behind the prefix that the model wants, and what words are taken from."""
+    return f"{heading}\n{text}" if heading else text
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """`start` and `end`: characters of the document's extracted text. `line` and `page` count from 1."""
@@ -21,8 +26,8 @@ class Passage:
 
     @property
     def embedded(self) -> str:
-        """What is embedded, behind the prefix that the model wants, and what words are taken from."""
-        return f"{self.heading}\n{self.text}" if self.heading else self.text
+        """As the function of this name."""
+        return embedded(self.heading, self.text)
 
     @property
     def key(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bankml.store import config, vectors
 from bankml.store.bound import Bound
-from bankml.store.passage import Passage
+from bankml.store.passage import embedded
 
 TABLE: vectors.Table = "chunks_vec_next"
 KEYS = ("next_model_name", "next_embedding_dim", "next_digest", "next_fingerprint")
@@ -62,7 +62,7 @@ def texts(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
     found = {}
     for key in keys:
         for text, heading in db.execute("SELECT text, heading FROM chunks WHERE key = ? LIMIT 1", (key,)):
-            found[key] = Passage(text, heading, 0, 0, None, None, 0).embedded
+            found[key] = embedded(heading, text)
     return found
 
 

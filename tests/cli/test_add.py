@@ -280,8 +280,9 @@ def test_what_changes_is_added_until_ctrl_c(folder, here):
 
 PROGRESS = """
 import bankml.cli.adding
+import bankml.cli.progress
 from bankml.library.add.added import Added
-bankml.cli.adding.PATIENCE = 0
+bankml.cli.progress.PATIENCE = 0
 with bankml.cli.adding.adding(8, 1000) as progress:
     progress(Added(added=4, embedded=70, tokens=9000, bytes=500))
 """

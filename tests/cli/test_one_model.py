@@ -8,7 +8,7 @@ import pytest
 
 from bankml import Encoder
 from bankml.embedders import choose
-from bankml.embedders.recipe import fingerprint
+from bankml.library.model.fingerprint import fingerprint
 from bankml.store import Store
 
 MINILM = "all-MiniLM-L6-v2"

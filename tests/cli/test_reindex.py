@@ -1,5 +1,7 @@
 """`bankml reindex`: the seed's scenarios, and what else a user meets."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -147,14 +149,30 @@ def made(path):
     return found.chunks if found else 0
 
 
-def test_interrupted_reindex(kb, here, monkeypatch):
-    """The old vectors stay until all new ones are there; the same command goes on where it was."""
-    put(kb, [*TEXTS, *(f"{number} " + "many words of one text " * 12 for number in range(52))])
+HELD = """
+import sys, time
+from bankml.cli import main
+from bankml.store import successor
+texts = successor.texts
+def held(db, keys):
+    if successor.unfinished(db).chunks:
+        time.sleep(60)
+    return texts(db, keys)
+successor.texts = held
+sys.exit(main())
+"""
+
+
+def test_interrupted_reindex(kb, here):
+    """The old vectors stay until all new ones are there; the same command goes on where it was.
+
+    It is held up behind its first batch: under load it may be done before anybody interrupts it.
+    """
+    put(kb, [*TEXTS, *(f"{number} many words of one text" for number in range(52))])
     old = vectors(kb)
-    command = [sys.executable, "-m", "bankml", "reindex", "--db", str(kb), "--model", "multilingual-e5-small"]
-    monkeypatch.setenv("BANKML_THREADS", "1")  # so that there is time to interrupt it
+    command = [sys.executable, "-c", HELD, "reindex", "--db", str(kb), "--model", "multilingual-e5-small"]
     with subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait_for(lambda: made(kb) > 1)
+        wait_for(lambda: made(kb))
         busy = here("reindex", "--db", str(kb), "--json")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -173,6 +191,16 @@ def test_interrupted_reindex(kb, here, monkeypatch):
     assert bound(kb).model_name == "multilingual-e5-small"
 
 
+def test_a_models_path_that_no_store_can_name(command, kb, small_model, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/\xff.gguf"
+    shutil.copy(small_model, odd)
+    done = command("reindex", "--db", str(kb), "--model", odd)
+    assert done.status == 1
+    assert b"is not UTF-8, so no store can name it: rename it" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert bound(kb).model_name == "all-MiniLM-L6-v2"
+
+
 def test_giving_up_an_interrupted_one(here, kb):
     with Store.open(kb) as store, store.writing() as db:
         successor.begin(db, Bound("other", 3, "d" * 64, "f" * 16))
@@ -187,8 +215,9 @@ def test_there_is_none(here, tmp_path):
 
 
 PROGRESS = """
+import bankml.cli.progress
 import bankml.cli.reindex as cli
-cli.PATIENCE = 0
+bankml.cli.progress.PATIENCE = 0
 from bankml.library.upkeep.reindexed import Reindexed
 done = Reindexed(None, None, chunks=8)
 with cli._shown() as show:

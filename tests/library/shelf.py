@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml.embedders import Embedder
-from bankml.embedders.recipe import fingerprint
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.store import Bound, DocumentRow, Passage, Store, documents, vectors
 
 

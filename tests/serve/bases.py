@@ -12,9 +12,9 @@ import uvicorn
 
 from bankml import models
 from bankml.embedders import Embedder, NativeEmbedder
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import UnavailableError
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.room import Room
 from bankml.serve.access import ANYBODY, Access
 from bankml.serve.app import create_app

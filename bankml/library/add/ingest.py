@@ -7,7 +7,6 @@ from time import monotonic
 
 from bankml.documents.source import Failure, Source
 from bankml.embedders.embedder import Cancelled, Embedder
-from bankml.embedders.recipe import fingerprint
 from bankml.library.add.added import Added, Note
 from bankml.library.add.ahead import Ahead
 from bankml.library.add.embedding import Embedding
@@ -15,6 +14,7 @@ from bankml.library.add.lacking import Text, known
 from bankml.library.add.reading import Broken, Pending, Piece, Reader, Unchanged, shown, weight
 from bankml.library.add.storing import Stored, Storing
 from bankml.library.model.configuration import Configuration
+from bankml.library.model.fingerprint import fingerprint
 from bankml.store import Store
 
 TRIES = 3  # readings of a file that other processes add at the same time

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bankml.store import Passage, vectors
+from bankml.store import vectors
+from bankml.store.passage import embedded
 
 
 class Text(NamedTuple):
@@ -21,9 +22,7 @@ def lacking(db: sqlite3.Connection, document_id: int, fingerprint: str) -> dict[
     rows = db.execute(
         f"SELECT c.key, c.heading, c.text, c.tokens {_LACKING} ORDER BY c.seq", (fingerprint, document_id)
     )
-    return {
-        key: Text(Passage(text, heading, 0, 0, None, None, 0).embedded, tokens) for key, heading, text, tokens in rows
-    }
+    return {key: Text(embedded(heading, text), tokens) for key, heading, text, tokens in rows}
 
 
 def known(db: sqlite3.Connection, keys: Iterable[str], fingerprint: str) -> dict[str, bytes]:

@@ -16,11 +16,11 @@ from bankml.documents.extracted import Extracted
 from bankml.documents.source import Failure, Source
 from bankml.embedders.counting import Counting
 from bankml.embedders.embedder import Embedder
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error, UnavailableError
 from bankml.library.add.lacking import Text, lacking
 from bankml.library.add.recipe import Recipe
 from bankml.library.model.configuration import Configuration
+from bankml.library.model.fingerprint import fingerprint
 from bankml.store import DocumentRow, Passage, Store, documents
 
 ALONE = 1000  # weight of a file without text

@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from bankml.embedders.embedder import Embedder
-from bankml.embedders.recipe import fingerprint
 from bankml.library.add.lacking import Filled, fill
 from bankml.library.add.reading import Pending
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.store import Store, documents
 
 

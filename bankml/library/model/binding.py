@@ -5,10 +5,10 @@ import sqlite3
 from dataclasses import dataclass
 
 from bankml.embedders import Embedder, choose
-from bankml.embedders.recipe import fingerprint
-from bankml.errors import Error, MismatchError, ModelError, UnavailableError
-from bankml.library.model.asked import RECORD, Asked, wanted
+from bankml.errors import Error, MismatchError, ModelError, StoreError, UnavailableError
 from bankml.library.model.configuration import Configuration
+from bankml.library.model.fingerprint import fingerprint
+from bankml.library.model.wanted import RECORD, Wanted, wanted
 from bankml.models import canonical, same, short_names
 from bankml.models import choose as choose_model
 from bankml.models.description import describe
@@ -36,7 +36,7 @@ class Record:
 
 
 def embedder(store: Store, settings: Settings, model: str | None = None) -> Embedder:
-    """The embedder of the model that is asked for (`asked.wanted`), checked against the store's record.
+    """The embedder of the model that is asked for (`wanted`), checked against the store's record.
 
     Nothing is loaded, nothing downloaded, nothing written: `check` binds a store that is not bound yet. Raises
     MismatchError for another model than the store's, UnavailableError where its model is not on this machine (words
@@ -54,7 +54,7 @@ def unchecked(store: Store, settings: Settings, model: str | None = None) -> Emb
     return choose(settings, asked.name, prefixes=Configuration.read(store.path).prefixes)
 
 
-def verified(record: Record, asked: Asked, configuration: Configuration, settings: Settings) -> Embedder:
+def verified(record: Record, asked: Wanted, configuration: Configuration, settings: Settings) -> Embedder:
     """The embedder of `asked`, which is the model of `record` by its name or by its bytes. Raises as `embedder`."""
     named = record.name is None or same(record.name, asked.name)
     try:
@@ -72,7 +72,7 @@ def verified(record: Record, asked: Asked, configuration: Configuration, setting
     return found
 
 
-def check(db: sqlite3.Connection, embedder: Embedder, asked: Asked | None = None) -> None:
+def check(db: sqlite3.Connection, embedder: Embedder, asked: Wanted | None = None) -> None:
     """Call it in the transaction that inserts vectors: binds a store that is not bound yet to this model.
 
     Raises MismatchError when the store is bound to another one, whoever bound it meanwhile; UnavailableError where the
@@ -80,24 +80,37 @@ def check(db: sqlite3.Connection, embedder: Embedder, asked: Asked | None = None
     """
     record = Record.read(db)
     dims, digest = _identity(embedder)
-    asked = asked or Asked(embedder.reference, "this command")
+    asked = asked or Wanted(embedder.reference, "this command")
     named = record.name is None or same(record.name, embedder.reference)
     if record.digest is None:
         if not named and not (record.name and same(record.name, asked.name)):
             raise _mismatch(record, asked, dims)
-        Bound(_storable(embedder.reference), dims, digest, fingerprint(embedder)).write(db)
-        vectors.create(db, dims)
+        bind(db, Bound(storable(embedder.reference), dims, digest, fingerprint(embedder)))
     elif (record.digest, record.dims) != (digest, dims):
         raise _changed(record, asked, dims, digest) if named else _mismatch(record, asked, dims)
 
 
-def promise(db: sqlite3.Connection, name: str, asked: Asked) -> None:
+def bind(db: sqlite3.Connection, bound: Bound) -> None:
+    """Records the model of a store that has none. Raises StoreError where vectors are there all the same.
+
+    They are of a model whose record was lost or damaged, and another table of vectors would lose them, too.
+    """
+    if db.execute("SELECT 1 FROM chunks_vec LIMIT 1").fetchone():
+        raise StoreError(
+            "the record of the model is lost or damaged, and its vectors are there, so nothing was changed: put a "
+            f"sound copy in its place, or make them anew with `bankml reindex --model {shlex.quote(bound.model_name)}`"
+        )
+    bound.write(db)
+    vectors.create(db, bound.dims)
+
+
+def promise(db: sqlite3.Connection, name: str, asked: Wanted) -> None:
     """Records the name alone of a model that could not be had yet. Raises MismatchError as `check`."""
     record = Record.read(db)
     if record.name is not None and not same(record.name, name):
         raise _mismatch(record, asked, 0)
     if record.name is None:
-        config.put(db, "model_name", _storable(name))
+        config.put(db, "model_name", storable(name))
 
 
 def _identity(embedder: Embedder) -> tuple[int, str]:
@@ -108,7 +121,8 @@ def _identity(embedder: Embedder) -> tuple[int, str]:
         raise UnavailableError(str(error)) from None
 
 
-def _storable(name: str) -> str:
+def storable(name: str) -> str:
+    """A model's name, which a store can hold. Raises UnavailableError for a path that is no UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -127,14 +141,14 @@ def _known_dims(name: str, settings: Settings) -> int:
         return 0
 
 
-def _mismatch(record: Record, asked: Asked, dims: int) -> MismatchError:
+def _mismatch(record: Record, asked: Wanted, dims: int) -> MismatchError:
     return MismatchError(
         f"Model mismatch: DB uses '{record.name}'{_facts(record.dims)} but {asked.source} specifies '{asked.name}'"
         f"{_facts(dims)}. Run bankml reindex --model {shlex.quote(asked.name)} to switch models{_otherwise(asked)}."
     )
 
 
-def _changed(record: Record, asked: Asked, dims: int, digest: str) -> MismatchError:
+def _changed(record: Record, asked: Wanted, dims: int, digest: str) -> MismatchError:
     """Of one name whose file is another than it was."""
     now = f"the '{asked.name}' here is another file" if asked.by == RECORD else f"{asked.source} specifies another"
     return MismatchError(
@@ -149,6 +163,6 @@ def _facts(dims: int, digest: str | None = None) -> str:
     return f" ({', '.join(facts)})" if facts else ""
 
 
-def _otherwise(asked: Asked) -> str:
+def _otherwise(asked: Wanted) -> str:
     """A variable is easily forgotten, and may be meant for something else."""
     return f", or unset {asked.by}" if asked.by.isupper() else ""

@@ -9,9 +9,9 @@ from bankml import models
 from bankml.embedders import Embedder, choose
 from bankml.errors import NotFetchedError, UnavailableError
 from bankml.library.model import binding
-from bankml.library.model.asked import Asked, asked, wanted
 from bankml.library.model.binding import Record
 from bankml.library.model.configuration import Configuration
+from bankml.library.model.wanted import Wanted, asked, wanted
 from bankml.models import notice
 from bankml.models.licence import Licence
 from bankml.models.progress import Progress
@@ -62,7 +62,7 @@ def _opened(path: Path) -> AbstractContextManager[Store | None]:
     return nullcontext() if missing(path) else Store.open(path)
 
 
-def _check_name(store: Store, named: Asked, settings: Settings) -> None:
+def _check_name(store: Store, named: Wanted, settings: Settings) -> None:
     """Before anything is pulled for it."""
     with store.reading() as db:
         record = Record.read(db)
@@ -70,7 +70,7 @@ def _check_name(store: Store, named: Asked, settings: Settings) -> None:
         binding.verified(record, named, Configuration.read(store.path), settings)
 
 
-def _had(named: Asked, path: Path, settings: Settings, progress: Progress | None) -> tuple[str, Embedder | None, str]:
+def _had(named: Wanted, path: Path, settings: Settings, progress: Progress | None) -> tuple[str, Embedder | None, str]:
     """The model by the name that finds it again, and its embedder, pulled where it is missing; or why there is none."""
     prefixes = Configuration.read(path).prefixes
     if settings.embed_provider == "ollama":  # which pulls for itself
@@ -90,7 +90,7 @@ def _had(named: Asked, path: Path, settings: Settings, progress: Progress | None
     return name, choose(settings, named.name, prefixes=prefixes), ""
 
 
-def _record(store: Store, named: Asked, name: str, found: Embedder | None) -> None:
+def _record(store: Store, named: Wanted, name: str, found: Embedder | None) -> None:
     """Of a store that is bound already nothing is written, so that it may be read-only."""
     with store.reading() as db:
         if Bound.read(db):

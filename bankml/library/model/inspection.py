@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from bankml.embedders import Embedder
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error
 from bankml.library.model import binding
-from bankml.library.model.asked import Asked, asked
 from bankml.library.model.binding import Record
 from bankml.library.model.configuration import Configuration
 from bankml.library.model.converters import converters
+from bankml.library.model.counts import Counts
+from bankml.library.model.fingerprint import fingerprint
+from bankml.library.model.wanted import Wanted, asked
 from bankml.models import choose as choose_model
 from bankml.settings import Settings
 from bankml.store import Bound, Store
@@ -19,13 +20,11 @@ from bankml.store import Bound, Store
 
 @dataclass(frozen=True)
 class Kept:
-    """What a store holds; `error` is why that is not known. `vectors`: how many there are, by their fingerprint."""
+    """What a store holds; `error` is why that is not known."""
 
     record: Record = field(default_factory=lambda: Record(None, 0, None))
     fingerprint: str | None = None
-    documents: int = 0
-    chunks: int = 0
-    vectors: dict[str, int] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
     error: str | None = None
 
     @classmethod
@@ -34,11 +33,7 @@ class Kept:
         try:
             with Store.open(path, read_only=True) as store, store.reading() as db:
                 bound = Bound.read(db)
-                (documents,) = db.execute("SELECT count(*) FROM documents").fetchone()
-                (chunks,) = db.execute("SELECT count(*) FROM chunks").fetchone()
-                vectors = dict(db.execute("SELECT fingerprint, count(*) FROM chunks_vec GROUP BY fingerprint"))
-                mark = bound.fingerprint if bound else None
-                return cls(Record.read(db), mark, documents, chunks, vectors)
+                return cls(Record.read(db), bound.fingerprint if bound else None, Counts.of(db))
         except (Error, OSError) as error:
             return cls(error=str(error))
 
@@ -47,7 +42,8 @@ def inspect(path: Path, settings: Settings, model: str | None = None) -> dict[st
     """Facts by name; those that end in `_error` are None or a sentence with the remedy. Raises nothing."""
     kept = Kept.of(path)
     facts, found = _model(kept.record, path, settings, model)
-    embedded = kept.vectors.get(fingerprint(found) if found else kept.fingerprint or "", 0)
+    recipe, counts = fingerprint(found) if found else kept.fingerprint or "", kept.counts
+    embedded = counts.embedded(recipe)
     return {
         "home": str(settings.home),
         "db": str(path),
@@ -56,11 +52,11 @@ def inspect(path: Path, settings: Settings, model: str | None = None) -> dict[st
         "database_error": kept.error,
         **facts,
         "bound": kept.record.digest is not None,
-        "documents": kept.documents,
-        "chunks": kept.chunks,
+        "documents": counts.documents,
+        "chunks": counts.chunks,
         "embedded": embedded,
-        "coverage": embedded / kept.chunks if kept.chunks else None,
-        "foreign_vectors": sum(kept.vectors.values()) - embedded,
+        "coverage": embedded / counts.chunks if counts.chunks else None,
+        "foreign_vectors": counts.foreign(recipe),
         "converters": converters(),
     }
 
@@ -83,7 +79,7 @@ def _model(record: Record, path: Path, settings: Settings, model: str | None) ->
     return facts | {"model_present": True, "dims": found.dims, "digest": found.digest}, found
 
 
-def _present(wanted: Asked, settings: Settings) -> bool:
+def _present(wanted: Wanted, settings: Settings) -> bool:
     """Whether its file is on this machine, whoever can run it."""
     try:
         return choose_model(wanted.name, settings).present

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from bankml.embedders.embedder import Embedder, Floats
 from bankml.embedders.queries import QueryVectors
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import BusyError, Error, StoreError
+from bankml.library.model.fingerprint import fingerprint
 
 if TYPE_CHECKING:
-    from bankml.history.asked import Asked
+    from bankml.embedders.asked import Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Model:
         if wait is None:
             return self._queries.vector(query, block=True)
         if self._asked is None:
-            from bankml.history.asked import Asked
+            from bankml.embedders.asked import Asked
 
             self._asked = Asked(self._queries)
         return self._asked.vector(query, wait)

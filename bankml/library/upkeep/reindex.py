@@ -11,8 +11,9 @@ from time import monotonic
 
 from bankml.embedders.counting import Counting
 from bankml.embedders.embedder import Cancelled, Embedder, Floats
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import CancelledError, NotFiniteError, StoreError
+from bankml.library.model.binding import storable
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep import room
 from bankml.library.upkeep.reindexed import Reindexed, Without
 from bankml.library.upkeep.sole import sole
@@ -66,7 +67,7 @@ class _Run:
         self._most = most
         self._failed: set[str] = set()  # the keys of texts that have no vector
         self._limit = embedder.context_length if isinstance(embedder, Counting) else 0
-        self._bound = Bound(embedder.reference, embedder.dims, embedder.digest, fingerprint(embedder))
+        self._bound = Bound(storable(embedder.reference), embedder.dims, embedder.digest, fingerprint(embedder))
 
     def run(self) -> Reindexed:
         begun = monotonic()

@@ -1,13 +1,13 @@
 """What a knowledge base holds, how much of it meaning finds, and what to do next; nothing is loaded or changed."""
 
-import sqlite3
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error
 from bankml.library.model import binding
+from bankml.library.model.counts import Counts
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep.sole import running
 from bankml.settings import Settings
 from bankml.store import Bound, Store, config, successor
@@ -79,23 +79,18 @@ class Status:
         return asdict(self) | more
 
 
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    documents: int
-    chunks: int
-    vectors: dict[str, int]  # of chunks that are there, by their fingerprint
-    orphans: int
-    types: dict[str, int]
-
-
 def status(store: Store, settings: Settings) -> Status:
     """Of the store at this moment. Raises StoreError."""
     model, recipe, why = _model(store, settings)
     with store.reading() as db:
-        bound, name, found, begun = Bound.read(db), config.get(db, "model_name"), _counts(db), successor.unfinished(db)
+        bound, name, found, begun = (
+            Bound.read(db),
+            config.get(db, "model_name"),
+            Counts.of(db),
+            successor.unfinished(db),
+        )
         generation = config.generation(db)
     recipe = recipe or (bound.fingerprint if bound else "")
-    embedded = found.vectors.get(recipe, 0)
     return Status(
         db=str(store.path),
         model=name,
@@ -104,9 +99,9 @@ def status(store: Store, settings: Settings) -> Status:
         fingerprint=recipe or None,
         documents=found.documents,
         chunks=found.chunks,
-        embedded=embedded,
-        foreign=sum(found.vectors.values()) - embedded,
-        missing=found.chunks - sum(found.vectors.values()),
+        embedded=found.embedded(recipe),
+        foreign=found.foreign(recipe),
+        missing=found.missing,
         orphans=found.orphans,
         types=found.types,
         size=_size(store.path),
@@ -130,19 +125,6 @@ def _reindexing(path: Path, begun: Unfinished | None) -> Reindexing | None:
     if begun is None:
         return None
     return Reindexing(begun.bound.model_name, begun.bound.dims, begun.chunks, running(path))
-
-
-def _counts(db: sqlite3.Connection) -> _Counts:
-    vectors = dict(db.execute("SELECT fingerprint, count(*) FROM chunks_vec GROUP BY 1").fetchall())
-    stray = db.execute(
-        "SELECT fingerprint, count(*) FROM chunks_vec WHERE chunk_id NOT IN (SELECT id FROM chunks) GROUP BY 1"
-    ).fetchall()
-    for recipe, count in stray:
-        vectors[recipe] -= count
-    (lost,) = db.execute("SELECT count(*) FROM chunks WHERE document_id NOT IN (SELECT id FROM documents)").fetchone()
-    types = dict(db.execute("SELECT type, count(*) FROM documents GROUP BY 1 ORDER BY 2 DESC, 1").fetchall())
-    (chunks,) = db.execute("SELECT count(*) FROM chunks").fetchone()
-    return _Counts(sum(types.values()), chunks, vectors, lost + sum(count for _, count in stray), types)
 
 
 def _size(path: Path) -> int:

@@ -11,14 +11,15 @@ import pytest
 
 from bankml import models
 from bankml.documents.source import Source
-from bankml.embedders import NativeEmbedder
-from bankml.embedders.recipe import fingerprint
+from bankml.embedders import NativeEmbedder, choose
 from bankml.encoder import Encoder
 from bankml.errors import CancelledError, MismatchError, UnavailableError
 from bankml.library.add.added import Added
 from bankml.library.add.ingest import Ingest
 from bankml.library.add.selection import Selection
 from bankml.library.model.configuration import Configuration
+from bankml.library.model.fingerprint import fingerprint
+from bankml.models.prefixes import Override
 from bankml.store import Bound, Store, documents
 from oracle import seeded
 from tests.library.whole import count, faults, texts
@@ -148,6 +149,25 @@ def test_a_text_in_two_files_is_embedded_once(store, folder, add, embedder):
     assert (done := add(embedder)).embedded == 0
     assert done.reused == done.chunks == count(store, "chunks_vec") // 3
     assert len(set(stored(store).values())) == done.chunks
+
+
+def test_a_text_that_was_embedded_by_another_recipe_is_embedded_anew(store, folder, add, embedder, tiny):
+    """As when a prefix is changed in config.yaml: the vector that is there would be stored under the new recipe."""
+    write(folder / "a.txt", "One text in two files.")
+    add(embedder)
+    copy = write(folder / "b.txt", "One text in two files.")
+    other = choose(name=tiny, prefixes=Override(document="something else: "))
+    assert add(other, copy).embedded == 1
+    with store.reading() as db:
+        rows = db.execute(
+            """SELECT d.path, v.fingerprint, v.vector FROM documents d JOIN chunks c ON c.document_id = d.id
+            JOIN chunks_vec v ON v.chunk_id = c.id ORDER BY d.path"""
+        ).fetchall()
+    for (_, recipe, vector), its in zip(rows, (embedder, other), strict=True):
+        assert recipe == fingerprint(its)
+        truth = its.embed(["One text in two files."])[0]
+        np.testing.assert_allclose(np.frombuffer(vector, "<f4"), truth, atol=1e-6)
+    assert rows[0][2] != rows[1][2]
 
 
 def test_without_a_model_words_find_it_and_the_next_run_with_one_embeds(store, folder, add, embedder):

@@ -1,6 +1,7 @@
 """No store ever holds the vectors of two models, and who tries is told both."""
 
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,14 @@ import pytest
 
 from bankml import Encoder
 from bankml.embedders import Embedder, choose
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import MismatchError, StoreError, UnavailableError
 from bankml.library.model import binding
-from bankml.library.model.asked import Asked, wanted
+from bankml.library.model.fingerprint import fingerprint
+from bankml.library.model.wanted import Wanted, wanted
+from bankml.library.upkeep.reindex import reindex
 from bankml.models.prefixes import Override
 from bankml.settings import Settings
-from bankml.store import Bound, Store, config
+from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, vectors
 from oracle import seeded
 
 MINILM = "all-MiniLM-L6-v2"
@@ -101,18 +103,18 @@ def test_a_file_is_recorded_by_its_whole_path(
 
 def test_who_says_what(bound: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """Flag, environment, config.yaml, record, in this order."""
-    assert wanted(bound, Settings.read()) == Asked(MINILM, "the knowledge base")
+    assert wanted(bound, Settings.read()) == Wanted(MINILM, "the knowledge base")
     configure(bound, "model: a")
-    assert wanted(bound, Settings.read()) == Asked("a", "config.yaml")
+    assert wanted(bound, Settings.read()) == Wanted("a", "config.yaml")
     monkeypatch.setenv("MINDX_EMBED_MODEL", "b")
-    assert wanted(bound, Settings.read()) == Asked("b", "MINDX_EMBED_MODEL")
+    assert wanted(bound, Settings.read()) == Wanted("b", "MINDX_EMBED_MODEL")
     monkeypatch.setenv("BANKML_EMBED_MODEL", "c")
-    assert wanted(bound, Settings.read()) == Asked("c", "BANKML_EMBED_MODEL")
-    assert wanted(bound, Settings.read(), "d") == Asked("d", "--model")
+    assert wanted(bound, Settings.read()) == Wanted("c", "BANKML_EMBED_MODEL")
+    assert wanted(bound, Settings.read(), "d") == Wanted("d", "--model")
 
 
 def test_a_new_store_wants_the_default(store: Store, settings: Settings) -> None:
-    assert wanted(store, settings) == Asked(MINILM, "default")
+    assert wanted(store, settings) == Wanted(MINILM, "default")
 
 
 def test_the_sentence_names_both_both_dims_the_remedy_and_who_said_it(
@@ -243,13 +245,13 @@ def test_of_two_processes_exactly_one_binds(store: Store) -> None:
 def test_a_name_alone_is_a_promise(store: Store, settings: Settings) -> None:
     """Of a store that was made offline: its model binds it once it is there, another one does not."""
     with store.writing() as db:
-        binding.promise(db, MINILM, Asked(MINILM, "default"))
+        binding.promise(db, MINILM, Wanted(MINILM, "default"))
     assert read(store) is None
     assert "DB uses 'all-MiniLM-L6-v2' but --model specifies 'e5' (384 dim)" in refused(store, "e5")
     with pytest.raises(MismatchError), store.writing() as db:
         binding.check(db, choose(name="e5"))
     with pytest.raises(MismatchError), store.writing() as db:
-        binding.promise(db, "bge-m3", Asked("bge-m3", "--model"))
+        binding.promise(db, "bge-m3", Wanted("bge-m3", "--model"))
     with store.writing() as db:
         binding.check(db, binding.embedder(store, settings))
     assert read(store).model_name == MINILM
@@ -259,6 +261,32 @@ def test_a_config_that_cannot_be_read_stops_it(bound: Store, settings: Settings)
     configure(bound, "modell: x")
     with pytest.raises(StoreError, match="'modell' is no setting"):
         binding.embedder(bound, settings, MINILM)
+
+
+@pytest.mark.parametrize(
+    "lost", [["digest"], ["embedding_dim"], ["model_name", "embedding_dim", "digest", "fingerprint"]]
+)
+def test_a_record_that_lost_something_costs_no_vectors(bound: Store, lost: list[str]) -> None:
+    """It reads as that of a store which is not bound yet, whose table of vectors is made anew for the first model."""
+    ours = choose(name="minilm")
+    with bound.writing() as db:
+        vectors.insert(db, [a_chunk(db)], fingerprint(ours), np.eye(1, 384, dtype=np.float32))
+        for key in lost:
+            config.put(db, key, None)
+    with bound.writing() as db, pytest.raises(StoreError, match=r"record of the model is lost or damaged.*reindex"):
+        binding.check(db, ours)
+    with bound.reading() as db:
+        assert db.execute("SELECT count(*) FROM chunks_vec").fetchone() == (1,)
+    reindex(bound, ours)
+    with bound.writing() as db:
+        binding.check(db, ours)
+
+
+def a_chunk(db: sqlite3.Connection) -> int:
+    """The id of the one chunk of a document that is put into it."""
+    row = DocumentRow(b"a", "text", "", "0" * 64, 1, 0, "1")
+    ((chunk_id, _),) = documents.replace(db, row, [Passage("text", "", 0, 4, 1, None, 3)]).added
+    return chunk_id
 
 
 def test_a_path_that_no_text_can_hold(store: Store, tmp_path: Path) -> None:

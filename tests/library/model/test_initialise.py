@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from bankml.embedders import choose
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error, MismatchError, ModelError, StoreError
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.model.initialise import initialise
 from bankml.settings import Settings
 from bankml.store import Bound, Store, config

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from bankml.embedders import choose
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import StoreError
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.model.initialise import initialise
 from bankml.library.model.inspection import inspect
 from bankml.settings import Settings

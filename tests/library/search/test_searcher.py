@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from bankml.embedders import Embedder, choose
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import InputError, MismatchError, StoreError, UnavailableError
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.search.searcher import Searcher
 from bankml.settings import Settings
 from bankml.store import Bound, Store, documents, vectors

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from bankml.errors import InputError, MismatchError
 from bankml.library.transfer.exporting import Moved, export
-from bankml.library.transfer.importing import restore
+from bankml.library.transfer.importing import Imported, restore
+from bankml.library.transfer.incoming import GAPS, SPARE, whole
 from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, vectors
 from tests.library.whole import count, faults, texts
 
@@ -54,8 +55,9 @@ def fill(store: Store) -> None:
         documents.remove(db, [found[0]])
 
 
-def put(store: Store, content: bytes, **options: bool) -> Moved:
-    return restore(store, io.BytesIO(content), "kb.jsonl", **options)
+def put(store: Store, content: bytes, **options: bool) -> Imported:
+    with whole(io.BytesIO(content), "kb.jsonl", **options) as found:
+        return restore(store, found)
 
 
 def state(store: Store) -> list[list[tuple]]:
@@ -130,12 +132,12 @@ def test_a_store_of_another_model_is_a_mismatch(new, lines, bound):
 
 
 def test_a_torn_file_changes_nothing(new, lines):
-    whole = lines.splitlines(keepends=True)
+    each = lines.splitlines(keepends=True)
     with new() as store:
         before = state(store)
-        for number in range(len(whole)):
+        for number in range(len(each)):
             with pytest.raises(InputError, match=r"kb\.jsonl, line \d+: .*; nothing was imported"):
-                put(store, b"".join(whole[:number]))
+                put(store, b"".join(each[:number]))
         for cut in random.Random(0).sample(range(len(lines) - 1), 60):
             with pytest.raises(InputError):
                 put(store, lines[:cut])
@@ -145,10 +147,10 @@ def test_a_torn_file_changes_nothing(new, lines):
 
 
 def test_lines_that_are_missing_or_double_are_told(new, lines):
-    whole = lines.splitlines(keepends=True)
+    each = lines.splitlines(keepends=True)
     with new() as store:
-        for number in range(1, len(whole)):
-            for wrong in (whole[:number] + whole[number + 1 :], [*whole[:number], whole[number], *whole[number:]]):
+        for number in range(1, len(each)):
+            for wrong in (each[:number] + each[number + 1 :], [*each[:number], each[number], *each[number:]]):
                 with pytest.raises(InputError, match="line"):
                     put(store, b"".join(wrong))
         assert count(store, "documents") == 0
@@ -226,6 +228,40 @@ def test_any_bytes_are_a_sentence_or_a_whole_store(store, lines, data):
         said = str(error)
     assert said is None or ("\n" not in said and count(store, "documents") == before)
     assert faults(store) == []
+
+
+def numbered(chunk: int, document: int) -> bytes:
+    """The lines of a document with two chunks, the second of which has this id."""
+    objects = [
+        HEADER,
+        {"document": DOCUMENT | {"id": document}},
+        {"chunk": CHUNK},
+        {"chunk": CHUNK | {"id": chunk}},
+        {"end": {"documents": 1, "chunks": 2}},
+    ]
+    return b"".join(json.dumps(one).encode() + b"\n" for one in objects)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "document", "kept"),
+    [
+        (2 * GAPS + SPARE, 1, True),
+        (2, GAPS + SPARE, True),
+        (2 * GAPS + SPARE + 1, 1, False),
+        (2, GAPS + SPARE + 1, False),
+        (2**53, 2**53, False),
+    ],
+)
+def test_ids_that_no_store_can_have_given_are_not_kept(new, chunk, document, kept):
+    """A search sets aside room for the largest."""
+    with new() as store:
+        assert put(store, numbered(chunk, document)).renumbered is not kept
+        with store.reading() as db:
+            ids = [id for (id,) in db.execute("SELECT id FROM chunks ORDER BY id")]
+            assert ids == ([1, chunk] if kept else [1, 2])
+            assert db.execute("SELECT id FROM documents").fetchall() == [(document if kept else 1,)]
+        assert faults(store) == []
+        assert not put(store, numbered(2**53, 1)).renumbered  # nothing is kept where documents are already
 
 
 def test_a_line_without_end_is_not_held(new):

@@ -11,7 +11,8 @@ from bankml.library.search import sidecar
 from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep import doctor
 from bankml.library.upkeep.reindex import reindex
-from bankml.store import Store, config, successor, vectors
+from bankml.store import Store, config, connection, migrations, successor, vectors
+from bankml.store import store as store_module
 
 TEXTS = [f"text {number} of a few" for number in range(12)]
 
@@ -211,6 +212,41 @@ def test_vectors_that_cannot_be_compared_are_removed(kb, examine, repair, said):
     assert examine(kb)["coverage"].examples == ("chunk 5 has none",)
     with kb.reading() as db:
         assert config.epoch(db) > before
+
+
+def test_vectors_that_are_others_since_they_were_examined_stay(kb):
+    good = np.eye(1, 64, dtype="<f4").tobytes()
+    damage(kb, ("UPDATE chunks_vec SET vector = zeroblob (256) WHERE chunk_id = 5",))
+    found = doctor.vectors.numbers(kb)
+    damage(kb, ("UPDATE chunks_vec SET vector = ? WHERE chunk_id = 5", (good,)))
+    assert found.mend(kb) == "0 vectors that could not be compared were removed"
+    with kb.reading() as db:
+        assert db.execute("SELECT vector FROM chunks_vec WHERE chunk_id = 5").fetchone() == (good,)
+
+
+def test_words_that_could_not_be_looked_at_are_not_called_sound(kb, examine, monkeypatch):
+    monkeypatch.setattr(connection, "PATIENCE", 0.1)
+    damage(kb, ("UPDATE chunks_fts_data SET block = zeroblob (length (block)) WHERE id > 10",))
+    assert examine(kb)["words"].found == "words do not find what they should"
+    with kb.writing():  # another process that does not end
+        found = examine(kb)
+    assert set(found) == {"words"}
+    assert found["words"].found == "it could not be looked at"
+    assert "is being written by another process" in found["words"].examples[0]
+
+
+def test_looking_changes_nothing(kb, examine, monkeypatch):
+    with kb.reading() as db:
+        before = config.generation(db)
+    assert examine(kb) == {}
+    with kb.reading() as db:
+        assert config.generation(db) == before
+    for module in (migrations, store_module):
+        monkeypatch.setattr(module, "VERSION", 2)
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("more", ("CREATE TABLE more (id)",))))
+    assert set(examine(kb)) == {"file"}
+    with kb.reading() as db:
+        assert db.execute("SELECT max(number) FROM migrations").fetchone() == (1,)
 
 
 def test_vectors_of_another_recipe(kb, examine):

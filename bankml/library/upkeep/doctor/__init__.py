@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from bankml.errors import Error
+from bankml.errors import BusyError, Error
 from bankml.library.upkeep.doctor import file, matrix, model, passages, sources, vectors
 from bankml.library.upkeep.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
@@ -18,7 +18,7 @@ Check = Callable[[], Finding]
 def examine(path: Path, settings: Settings) -> list[Finding]:
     """What each check finds of the store at `path`; nothing is changed, and nothing raised."""
     try:
-        with Store.open(path) as store:
+        with Store.open(path, read_only=True) as store:
             return [well("file", f"{path} is a knowledge base"), *_found(store, settings)]
     except Error as error:
         return [ill("file", [str(error)], "it cannot be opened", file.RESTORE)]
@@ -55,5 +55,7 @@ def _found(store: Store, settings: Settings) -> Iterator[Finding]:
     for name, check in checks(store, settings):
         try:
             yield check()
+        except BusyError as error:
+            yield ill(name, [str(error)], "it could not be looked at", "`bankml doctor` when others have written")
         except Exception as error:  # a damaged row can be of any type
             yield ill(name, [str(error) or type(error).__name__], "it cannot be looked at", file.RESTORE)

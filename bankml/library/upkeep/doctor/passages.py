@@ -3,15 +3,21 @@
 import sqlite3
 from collections.abc import Iterator
 
-from bankml.errors import BusyError
+from bankml.cache import key
+from bankml.errors import StoreError
 from bankml.library.upkeep.doctor.file import REPAIR, RESTORE
 from bankml.library.upkeep.doctor.finding import Finding, ill, well
-from bankml.store import Passage, Store, words
+from bankml.store import Store, words
+from bankml.store.connection import writable
+from bankml.store.passage import embedded
 from bankml.store.schema import MIGRATIONS
 from bankml.terms import tokens
 
-TRIES = 5  # another process may have written between the beginning of a transaction and its first statement
 VECTORS = ("chunks_vec", "chunks_vec_next", "chunks_vec_old")
+
+
+class _LookedError(Exception):
+    """Undoes a transaction in which there was nothing to do."""
 
 
 def references(store: Store) -> Finding:
@@ -30,9 +36,9 @@ def texts(store: Store) -> Finding:
     """Whether what is embedded of each chunk is what its key was made of."""
     with store.reading() as db:
         count, wrong = 0, []
-        for chunk_id, key, passage, _ in _passages(db):
+        for chunk_id, recorded, text, _ in _passages(db):
             count += 1
-            if passage.key != key:
+            if key(text) != recorded:
                 wrong.append(f"chunk {chunk_id}")
     if wrong:
         return ill(
@@ -43,13 +49,13 @@ def texts(store: Store) -> Finding:
 
 def fts(store: Store) -> Finding:
     """FTS5's own look at its index, and whether it holds the words of every chunk and of nothing else."""
-    wrong = [] if store.read_only else _fts5_says(store)
+    wrong = _fts5_says(store) if writable(store.path) else []
     count = 0
     if not wrong:
         with store.reading() as db:
-            for chunk_id, _, passage, kept in _passages(db, "chunks_fts_content.c0"):
+            for chunk_id, _, text, kept in _passages(db, "chunks_fts_content.c0"):
                 count += 1
-                if kept != " ".join(tokens(passage.embedded)):
+                if kept != " ".join(tokens(text)):
                     wrong.append(f"chunk {chunk_id}")
             strays = db.execute("SELECT id FROM chunks_fts_content WHERE id NOT IN (SELECT id FROM chunks)")
             wrong += [f"words of chunk {chunk_id}, which is gone" for (chunk_id,) in strays]
@@ -58,28 +64,26 @@ def fts(store: Store) -> Finding:
     return well("words", f"the words of {count:,} chunks are there")
 
 
-def _passages(db: sqlite3.Connection, more: str = "NULL") -> Iterator[tuple[int, str, Passage, object]]:
+def _passages(db: sqlite3.Connection, more: str = "NULL") -> Iterator[tuple[int, str, str, object]]:
     """Id, key and what is embedded of each chunk, and one more column."""
     rows = db.execute(
         f"""SELECT chunks.id, key, text, heading, {more}
         FROM chunks LEFT JOIN chunks_fts_content ON chunks_fts_content.id = chunks.id"""
     )
-    for chunk_id, key, text, heading, other in rows:
-        yield chunk_id, key, Passage(text, heading, 0, 0, None, None, 0), other
+    for chunk_id, recorded, text, heading, other in rows:
+        yield chunk_id, recorded, embedded(heading, text), other
 
 
 def _fts5_says(store: Store) -> list[str]:
-    """Its check is a command that is inserted: it needs the lock of a writer and changes nothing."""
-    for _ in range(TRIES):
-        try:
-            with store.reading() as db:
-                db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
-            return []
-        except BusyError:
-            continue
-        except Exception as error:
-            return [str(error.__cause__ or error)]
-    return []
+    """Its check is a command that is inserted: it takes the turn of a writer, and is undone. Raises BusyError."""
+    try:
+        with Store.open(store.path) as own, own.writing() as db:
+            db.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('integrity-check')")
+            raise _LookedError
+    except _LookedError:
+        return []
+    except StoreError as error:
+        return [str(error.__cause__ or error)]
 
 
 def _without_orphans(store: Store) -> str:
@@ -95,6 +99,6 @@ def _words_made_anew(store: Store) -> str:
     with store.writing() as db:
         db.execute("DROP TABLE chunks_fts")
         db.execute(statement)
-        for chunk_id, _, passage, _ in list(_passages(db)):
-            words.insert(db, chunk_id, passage.embedded)
+        for chunk_id, _, text, _ in list(_passages(db)):
+            words.insert(db, chunk_id, text)
     return "words were taken anew from all chunks"

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bankml.embedders.recipe import fingerprint
 from bankml.errors import Error
 from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep.doctor.file import REPAIR
 from bankml.library.upkeep.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
@@ -20,17 +20,11 @@ REINDEX = "`bankml reindex`"
 
 def numbers(store: Store) -> Finding:
     """Whether each vector has the model's width, is finite and of unit length."""
-    count, wrong = 0, []
     with store.reading() as db:
-        bound = Bound.read(db)
-        for ids, blobs in _rows(db):
-            count += len(ids)
-            wrong += _wrong(ids, blobs, 4 * bound.dims if bound else None)
+        count, wrong = _examined(db)
     if wrong:
-        return ill(
-            "vectors", [f"chunk {chunk_id} {why}" for chunk_id, why in wrong], "vectors that cannot be compared",
-            f"{REPAIR}, then {REINDEX}", lambda store: _removed(store, [chunk_id for chunk_id, _ in wrong]),
-        )  # fmt: skip
+        said = [f"chunk {chunk_id} {why}" for chunk_id, why in wrong]
+        return ill("vectors", said, "vectors that cannot be compared", f"{REPAIR}, then {REINDEX}", _removed)
     return well("vectors", f"{count:,} are finite, of unit length and as wide as the model's")
 
 
@@ -48,6 +42,16 @@ def recipes(store: Store, settings: Settings) -> Finding:
     if wrong:
         return ill("coverage", wrong, "chunks have no vector that is searched", REINDEX)
     return well("coverage", f"all {count:,} chunks have one of the recipe {recipe or '(none)'}")
+
+
+def _examined(db: sqlite3.Connection) -> tuple[int, list[tuple[int, str]]]:
+    """How many there are; chunks and why their vectors are none."""
+    count, wrong = 0, []
+    bound = Bound.read(db)
+    for ids, blobs in _rows(db):
+        count += len(ids)
+        wrong += _wrong(ids, blobs, 4 * bound.dims if bound else None)
+    return count, wrong
 
 
 def _rows(db: sqlite3.Connection) -> Iterator[tuple[list[int], list[bytes]]]:
@@ -83,8 +87,10 @@ def recipe_of(store: Store, settings: Settings, bound: Bound | None) -> str:
         return bound.fingerprint if bound else ""
 
 
-def _removed(store: Store, ids: list[int]) -> str:
+def _removed(store: Store) -> str:
+    """Others may have written since they were examined."""
     with store.writing() as db:
-        db.executemany("DELETE FROM chunks_vec WHERE chunk_id = ?", ((chunk_id,) for chunk_id in ids))
+        _, wrong = _examined(db)
+        db.executemany("DELETE FROM chunks_vec WHERE chunk_id = ?", ((chunk_id,) for chunk_id, _ in wrong))
         config.raise_epoch(db)
-    return f"{len(ids):,} vectors that could not be compared were removed"
+    return f"{len(wrong):,} vectors that could not be compared were removed"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bankml.embedders.embedder import Floats
 from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, Error
-from bankml.history.background import leaving
+from bankml.leaving import leaving
 
 
 @dataclass(eq=False, slots=True)

@@ -13,7 +13,7 @@ FLAG, RECORD, DEFAULT = "--model", "the knowledge base", "default"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Wanted:
     """`by`: FLAG, the environment's variable, config.yaml, RECORD or DEFAULT."""
 
     name: str
@@ -25,7 +25,7 @@ class Asked:
         return "config" if self.by == FILE else self.by
 
 
-def asked(path: Path, settings: Settings, model: str | None = None, recorded: str | None = None) -> Asked:
+def asked(path: Path, settings: Settings, model: str | None = None, recorded: str | None = None) -> Wanted:
     """The model of the store at `path`: `model` (a flag), else the environment's, config.yaml's, `recorded`, MiniLM.
 
     Raises StoreError for a config.yaml that cannot be read, whoever names a model: it is a mistake all the same; and
@@ -33,15 +33,15 @@ def asked(path: Path, settings: Settings, model: str | None = None, recorded: st
     """
     configuration = Configuration.read(path)
     if model is not None:
-        return Asked(_named(model), FLAG)
+        return Wanted(_named(model), FLAG)
     if settings.embed_model:
-        return Asked(settings.embed_model, settings.embed_model_variable or "BANKML_EMBED_MODEL")
+        return Wanted(settings.embed_model, settings.embed_model_variable or "BANKML_EMBED_MODEL")
     if configuration.model:
-        return Asked(configuration.model, FILE)
-    return Asked(recorded, RECORD) if recorded else Asked(presets.DEFAULT.title, DEFAULT)
+        return Wanted(configuration.model, FILE)
+    return Wanted(recorded, RECORD) if recorded else Wanted(presets.DEFAULT.title, DEFAULT)
 
 
-def wanted(store: Store, settings: Settings, model: str | None = None) -> Asked:
+def wanted(store: Store, settings: Settings, model: str | None = None) -> Wanted:
     """As `asked`, with what the store has recorded."""
     with store.reading() as db:
         recorded = config.get(db, "model_name")

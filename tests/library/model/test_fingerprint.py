@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from bankml._engine import NUMERICS
-from bankml.embedders import choose, recipe
-from bankml.embedders.recipe import fingerprint
+from bankml.embedders import choose
+from bankml.library.model import fingerprint as recipe
+from bankml.library.model.fingerprint import fingerprint
 from bankml.models.prefixes import Override
 from bankml.settings import Settings
 
@@ -67,6 +68,6 @@ def test_a_model_has_one_whatever_it_is_called_and_whoever_runs_how_fast(
 
 
 def test_the_version_of_the_numerics_is_the_documented_one() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "numerics.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "numerics.md").read_text()
     table = page.partition("## The version of the numerics")[2].partition("\n## ")[0]
     assert [int(version) for version in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)] == [*range(1, NUMERICS + 1)]
