@@ -8,6 +8,11 @@ from bankml.settings import Settings
 FILE = "kb.db"
 
 
+def real(path: Path) -> Path:
+    """The absolute path of the file that a path, perhaps a link, stands for."""
+    return Path(f"/{os.path.realpath(path).lstrip('/')}")  # two slashes at the beginning would name a host in a URI
+
+
 def place(db: Path | None = None, settings: Settings | None = None) -> Path:
     """`db`, else kb.db in BANKML_HOME, in a ~/.kb that exists, or in the user's data folder for bankml."""
     if db is not None:
