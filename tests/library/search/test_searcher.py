@@ -261,3 +261,11 @@ def test_pending_while_the_query_is_embedded(store: Store, ids: dict[str, int], 
         assert found.pending
         assert "alone: the meaning is on its way" in found.status
         assert not searcher.search("kernel", wait=30.0).pending
+
+
+def test_words_of_no_passage_are_not_found(store: Store, searcher: Searcher) -> None:
+    """In a damaged store, of which `bankml doctor` says so."""
+    with store.writing() as db:
+        db.execute("INSERT INTO chunks_fts (rowid, terms) VALUES (77, 'kernel stray')")
+    assert searcher.search("stray", mode="words").results == []
+    assert [hit.text for hit in searcher.search("stray kernel", mode="words").results] == [TEXTS["/n/boot.md"][0]]
