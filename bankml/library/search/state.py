@@ -26,7 +26,7 @@ THE = "the"  # half of the passages hold it where the texts are English prose
 
 
 class RebindError(Exception):
-    """The store is bound to another model than the one that the query was embedded with."""
+    """The store is bound to another model than the one that the query was embedded with, or to other prefixes."""
 
 
 class State:
@@ -36,6 +36,7 @@ class State:
         self._words = Words()
         self.meaning = Meaning(store, large)
         self._state = ""
+        self._asked_for: tuple[str, int] | None = None  # recipe and epoch of a store for which a model was asked again
         self._total = 0
         self._allowed: dict[Filters, Ids] = {}  # of this state
 
@@ -101,6 +102,9 @@ class State:
         if (bound := Bound.read(db)) is None:
             return MeaningArm(sentence.NOT_EMBEDDED)
         if (bound.digest, bound.dims) != (model.embedder.digest, model.embedder.dims):
+            raise RebindError
+        if bound.fingerprint != model.fingerprint and self._asked_for != (at := (bound.fingerprint, config.epoch(db))):
+            self._asked_for = at
             raise RebindError
         with _timed(explained, "vectors"):
             matrix = self.meaning.follow(db, model.fingerprint, bound.dims)
