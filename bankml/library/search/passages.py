@@ -89,4 +89,4 @@ def _keys(digits: str) -> Keys:
 
 
 def _damaged() -> StoreError:
-    return StoreError("the knowledge base is damaged (a passage's key is none): restore a copy of it")
+    return StoreError("the knowledge base is damaged (a passage's key is none): `bankml doctor` says where")
