@@ -10,7 +10,7 @@ FILE = "kb.db"
 
 def real(path: Path) -> Path:
     """The absolute path of the file that a path, perhaps a link, stands for."""
-    return Path(f"/{os.path.realpath(path).lstrip('/')}")  # two slashes at the beginning would name a host in a URI
+    return Path(os.path.realpath(path))  # one slash at the beginning: two would name a host in SQLite's URI
 
 
 def place(db: Path | None = None, settings: Settings | None = None) -> Path:
