@@ -87,10 +87,12 @@ class Pool:
 
 _POOLS: WeakSet[Pool] = WeakSet()
 _LEFT: list[sqlite3.Connection] = []  # of the parent's; to forget one is to close it
-_forking: list[Pool] = []
+_FORK = threading.Lock()  # one fork at a time
+_forking: list[Pool] = []  # whose locks it holds
 
 
 def _before() -> None:
+    _FORK.acquire()
     _forking[:] = list(_POOLS)
     for pool in _forking:
         pool.before_fork()
@@ -99,6 +101,7 @@ def _before() -> None:
 def _after(child: bool) -> None:
     while _forking:
         _forking.pop().after_fork(child)
+    _FORK.release()
 
 
 os.register_at_fork(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -257,6 +258,24 @@ def test_a_parent_goes_on_after_a_fork_and_its_transaction_is_not_its_childs(sto
         assert os.waitpid(child, 0)[1] == 0
     with store.reading() as db:
         assert config.get(db, "a") == "1"
+
+
+def test_two_threads_may_fork_at_once(store):
+    def fork():
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    threads = [threading.Thread(target=fork, daemon=True) for _ in range(2)]
+    with store._pool._lock:
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1)  # both wait for it
+    for thread in threads:
+        thread.join(30)
+    assert store._pool._lock.acquire(timeout=30)
+    store._pool._lock.release()
 
 
 def test_one_that_is_being_made_is_no_other_programs(tmp_path, monkeypatch):
