@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -391,10 +392,12 @@ def test_nobody_waits_for_a_choice_longer_than_he_wants(
         return minilm_embedder
 
     with Searcher(store, slowly) as searcher:
+        begun = monotonic()
         for _ in range(3):
             found = searcher.search("kernel", wait=0.0)
             assert (len(found.results), found.pending) == (1, True)
             assert "alone: the meaning is on its way" in found.status
+        assert monotonic() - begun < 10
         go.set()
         assert "6 of 6 embedded" in searcher.search("kernel", wait=60.0).status
         assert len(asked) == 1
