@@ -20,7 +20,7 @@ import numpy as np
 from bankml.embedders.embedder import Floats
 from bankml.library.search.matrix import Matrix, Stamp
 from bankml.library.search.part import Part, joined
-from bankml.library.search.passages import Ids, Passages, isin
+from bankml.library.search.passages import Ids, Passages
 from bankml.library.search.ranking import Ranking, best
 from bankml.library.search.sidecar import HEAD, trusted
 from bankml.models.atomic import replacement
@@ -52,7 +52,7 @@ class Approximate:
         """As `Matrix.rank`; some of the nearest may be missing."""
         new, gone = self._differs(matrix)
         proposed = np.sort(self.index.search(query, PROPOSED * k).keys.astype(np.int64))
-        found = matrix.cosines(query, proposed[~isin(proposed, gone)])
+        found = matrix.cosines(query, proposed)  # of what is there, by the vectors that are there
         if len(found) < min(k, len(self.passages) - len(gone)):  # what was near has gone
             return matrix.rank(query, k)
         if new.size:
