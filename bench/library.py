@@ -7,6 +7,7 @@ the peers; without them bankml's own figures are taken. Exit status 1 when an ai
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -78,8 +79,8 @@ AIMS = (
 )
 
 
-def measured(options: argparse.Namespace, tell: Callable[[str], None]) -> dict[str, Any]:
-    """The figures of the parts that are asked for."""
+def measure(options: argparse.Namespace, run: dict[str, Any]) -> None:
+    """Puts the figures of the parts that are asked for into `run`, each when it has them."""
     work: dict[str, Callable[[], Any]] = {
         "searches": lambda: [searches.figures(options.languages, count) for count in options.chunks],
         "adding": lambda: adding.figures(options.languages),
@@ -87,11 +88,9 @@ def measured(options: argparse.Namespace, tell: Callable[[str], None]) -> dict[s
         "peers": lambda: [peers.figures(count, options.peers_python, options.languages) for count in options.peers],
         "quality": lambda: quality.figures(options.peers_python),
     }
-    run = {}
-    for part in options.parts:
-        tell(f"{part} …")
+    for part in options.parts or PARTS:
+        print(f"{part} …", file=sys.stderr, flush=True)
         run[part] = work[part]()
-    return run
 
 
 def report(run: dict[str, Any]) -> str:
@@ -126,7 +125,8 @@ def missed(run: dict[str, Any]) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(prog="python -m bench.library", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="which (default: all of them)")
+    told = f"{', '.join(PARTS)} (default: all of them)"
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="PART", help=told)
     parser.add_argument("--chunks", type=int, nargs="+", default=searches.CHUNKS, help="passages to search")
     parser.add_argument("--peers", type=int, nargs="+", default=PEERS, help="texts for the peers")
     parser.add_argument("--peers-python", type=Path, default=peers.PYTHON, help="the Python that has the peers")
@@ -136,11 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.report:
         print(report(results.read(options.report)))
         return 0
-    options.parts = options.parts or PARTS
-    load = results.os.getloadavg()
-    found = measured(options, lambda line: print(line, file=sys.stderr, flush=True))
-    file, run = results.keep("library", found, load)
-    print(f"{report(run)}\n\n{file}")
+    load, figures = os.getloadavg(), dict[str, Any]()
+    try:
+        measure(options, figures)
+    finally:  # whatever ended it: what half an hour has found is kept
+        file, run = results.keep("library", figures, load)
+        print(f"{report(run)}\n\n{file}")
     return 1 if missed(run) else 0
 
 

@@ -1,4 +1,4 @@
-"""Adds a folder to a knowledge base and finds in it: `python examples/find_in_a_folder.py [FOLDER [QUESTION]]`."""
+"""Adds a folder to a knowledge base and finds in it: `python examples/find_in_a_folder.py [FOLDER QUESTION]`."""
 
 import sys
 import tempfile
@@ -13,16 +13,17 @@ from bankml.library.search.searcher import Searcher
 from bankml.settings import Settings
 from bankml.store import Store
 
-folder = sys.argv[1] if len(sys.argv) > 1 else str(Path(__file__).with_name("notes"))
-question = sys.argv[2] if len(sys.argv) > 2 else "the heating does not work"
-settings, path = Settings.read(), Path(tempfile.mkdtemp()) / "kb.db"
-initialise(path, settings)  # the default model, fetched once
-with Store.open(path) as store:
-    embedder = binding.embedder(store, settings)
-    added = Ingest(store, embedder, Configuration.read(path)).run(Selection([folder], path).sources())
-    print(f"{added.added} files, {added.chunks} passages, {len(added.failed)} failed")
-    with Searcher(store, lambda: embedder) as searcher:
-        found = searcher.search(question, 3)
+folder, question = sys.argv[1:] or [str(Path(__file__).with_name("notes")), "the heating does not work"]
+settings = Settings.read()
+with tempfile.TemporaryDirectory() as place:
+    path = Path(place) / "kb.db"  # give it a place of its own to keep it
+    initialise(path, settings)  # the default model, fetched once
+    with Store.open(path) as store:
+        embedder = binding.embedder(store, settings)
+        added = Ingest(store, embedder, Configuration.read(path)).run(Selection([folder], path).sources())
+        print(f"{added.added} files, {added.chunks} passages, {len(added.failed)} failed")
+        with Searcher(store, lambda: embedder) as searcher:
+            found = searcher.search(question, 3)
 for hit in found.results:
     print(f"{hit.path}:{hit.line}  {hit.heading}  {hit.text!r}")
 print(found.status)

@@ -72,6 +72,17 @@ def test_parts_are_measured_kept_and_shown(monkeypatch, tmp_path: Path, capsys) 
     assert capsys.readouterr().out.strip() == shown.removesuffix(f"\n\n{file}\n")
 
 
+def test_what_was_found_is_kept_where_the_next_part_fails(monkeypatch, tmp_path: Path, capsys) -> None:
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(library.upkeep, "measured", lambda count, dims: {"swap": 2.5})
+    monkeypatch.setattr(library.adding, "figures", lambda languages: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        library.main(["upkeep", "adding"])
+    (file,) = tmp_path.glob("library-*.json")
+    assert json.loads(file.read_text())["upkeep"]["swap"] == 2.5
+    assert "| swap | 2.5 |" in capsys.readouterr().out
+
+
 def test_adding_is_shared_out_by_all_languages() -> None:
     lines = [each | {"added": 17, "chunks": 50} for each in RUN["adding"]]
     assert adding.share(lines, "wall") == pytest.approx(0.425)
