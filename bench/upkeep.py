@@ -54,7 +54,7 @@ def succeeded(store: Store, bound: Bound) -> dict[str, float]:
     chance = np.random.Generator(np.random.Philox(key=3))
     with store.writing() as db:
         successor.begin(db, bound)
-        keys = successor.lacking(db)
+        keys = successor.lacking(db, bound)
     for start in range(0, len(keys), 1000):
         part = keys[start : start + 1000]
         with store.writing() as db:
@@ -62,7 +62,7 @@ def succeeded(store: Store, bound: Bound) -> dict[str, float]:
 
     def finish() -> None:
         with store.writing() as db:
-            assert not successor.lacking(db)
+            assert not successor.lacking(db, bound)
             successor.finish(db, bound)
 
     swap = _ms(finish)

@@ -49,7 +49,8 @@ def search(
         str | None, typer.Option(metavar="DATE", help="Only files changed before this day.", show_default=False)
     ] = None,
     document: Annotated[
-        int | None, typer.Option(metavar="ID", help="Only this document, by its id.", show_default=False)
+        int | None,
+        typer.Option(metavar="ID", min=1, max=2**63 - 1, help="Only this document, by its id.", show_default=False),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also tell how they were found.")] = False,
     model: Model = None,
@@ -71,7 +72,8 @@ def search(
             from bankml.cli.passages import write_passages
 
             write_passages(found, asked, explain)
-        searcher.approximate(note)
+        if searcher.wants_neighbours():
+            note("searches of so many passages are faster with an index: `bankml doctor --repair` makes it, in minutes")
 
 
 def _object(found: "Found", query: str, explain: bool) -> dict[str, Any]:

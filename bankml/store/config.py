@@ -1,6 +1,7 @@
 """What the store says of itself, by key."""
 
 import sqlite3
+from secrets import token_hex
 
 from bankml.errors import StoreError
 
@@ -44,8 +45,14 @@ def epoch(db: sqlite3.Connection) -> int:
     return number(db, "epoch")
 
 
+def state(db: sqlite3.Connection) -> str:
+    """Another one after every transaction that wrote, in copies of a store too, whose generations are the same."""
+    return f"{generation(db)} {get(db, 'state') or ''}"
+
+
 def raise_generation(db: sqlite3.Connection) -> None:
     put(db, "generation", str(generation(db) + 1))
+    put(db, "state", token_hex(8))
 
 
 def raise_epoch(db: sqlite3.Connection) -> None:

@@ -14,6 +14,17 @@ def recognise(db: sqlite3.Connection, path: Path) -> int:
 
     Raises StoreError for another program's file and for one of a newer bankml.
     """
+    if db.in_transaction:
+        return _version(db, path)
+    db.execute("BEGIN")  # the file as it is at one moment: another process may be making it
+    try:
+        return _version(db, path)
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def _version(db: sqlite3.Connection, path: Path) -> int:
     application = db.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         if application or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,29 +14,33 @@ from bankml.store import config
 from bankml.store.connection import connect, writable
 from bankml.store.faults import told
 from bankml.store.migrations import NO_STORE, migrate, recognise
+from bankml.store.place import real
+from bankml.store.pool import Pool
 from bankml.store.schema import VERSION
 
 
 class Store:
-    """SQLite with a write-ahead log: readers see one state and never wait, writers take turns."""
+    """SQLite with a write-ahead log: readers see one state and never wait, writers take turns.
+
+    `path`: of the file itself, wherever links to it lie: what is beside it is the same for all who use it.
+    """
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         """As `open`, which is what to call."""
-        self.path = path
-        self.read_only = read_only or not writable(path)
-        self._lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
-        self._closed = False
-        with told(path):
-            self._idle.append(self._first())
+        self.path = real(path)
+        self.read_only = read_only or not writable(self.path)
+        self._pool = Pool(str(self.path), lambda: connect(self.path, self.read_only))
+        with told(self.path):
+            self._pool.give(self._first(), used=0)
 
     @classmethod
     def create(cls, path: Path) -> Self:
         """A new file that its owner alone may read, or the store that is there already. Raises StoreError."""
+        if os.path.lexists(path):
+            _check_regular(path)
+        path = real(path)
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if os.path.lexists(path):
-                _check_regular(path)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, PRIVATE))
         except OSError as error:
             raise StoreError(f"{path} cannot be made ({error.strerror}): name another file with --db") from None
@@ -65,7 +68,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One state of the file, whatever is written meanwhile. Raises StoreError."""
-        with told(self.path), self._connection() as db:
+        with told(self.path), self._pool.connection() as db:
             db.execute("BEGIN")
             try:
                 db.execute("SELECT value FROM config WHERE key = 'generation'").fetchone()  # the state is of now
@@ -82,7 +85,7 @@ class Store:
         """
         if self.read_only:
             raise StoreError(f"{self.path} cannot be written: it, its folder or its disk is read-only")
-        with told(self.path), self._connection() as db:
+        with told(self.path), self._pool.connection() as db:
             db.execute("BEGIN IMMEDIATE")
             before = db.total_changes
             try:
@@ -96,11 +99,7 @@ class Store:
 
     def close(self) -> None:
         """Lets go of the file; blocks that are open end as they would."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for db in idle:
-            db.close()
+        self._pool.close()
 
     def __enter__(self) -> Self:
         return self
@@ -126,29 +125,6 @@ class Store:
             db.close()
             raise
         return db
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        db = self._taken()
-        try:
-            yield db
-        finally:
-            self._give_back(db)
-
-    def _give_back(self, db: sqlite3.Connection) -> None:
-        with self._lock:
-            if not self._closed:
-                self._idle.append(db)
-                return
-        db.close()
-
-    def _taken(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._closed:
-                raise StoreError(f"{self.path} was closed: open it again")
-            if self._idle:
-                return self._idle.pop()
-        return connect(self.path, self.read_only)
 
 
 def _check_regular(path: Path) -> None:

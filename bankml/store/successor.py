@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bankml.errors import BusyError
 from bankml.store import config, vectors
 from bankml.store.bound import Bound
 from bankml.store.passage import embedded
@@ -30,17 +31,16 @@ class Unfinished:
 
 def unfinished(db: sqlite3.Connection) -> Unfinished | None:
     """None where nothing was begun."""
-    name, dims, digest, fingerprint = (config.get(db, key) for key in KEYS)
-    if not (name and dims and digest and fingerprint and vectors.exists(db, TABLE)):
+    if (bound := _begun(db)) is None:
         return None
     count = db.execute(f"SELECT count(*) FROM {TABLE}").fetchone()[0]
-    return Unfinished(Bound(name, config.number(db, KEYS[1]), digest, fingerprint), count, config.number(db, TRUNCATED))
+    return Unfinished(bound, count, config.number(db, TRUNCATED))
 
 
 def begin(db: sqlite3.Connection, bound: Bound) -> Unfinished:
     """What an earlier run has made for this very recipe, else an empty table for it."""
     found = unfinished(db)
-    if found and (found.bound.fingerprint, found.bound.dims) == (bound.fingerprint, bound.dims):
+    if found and _same(found.bound, bound):
         return found
     vectors.create(db, bound.dims, TABLE)
     for key, value in zip(KEYS, (bound.model_name, str(bound.dims), bound.digest, bound.fingerprint), strict=True):
@@ -49,10 +49,20 @@ def begin(db: sqlite3.Connection, bound: Bound) -> Unfinished:
     return Unfinished(bound, 0, 0)
 
 
-def lacking(db: sqlite3.Connection) -> list[str]:
-    """The keys of chunks without a new vector, once each, in the chunks' order."""
+def check(db: sqlite3.Connection, bound: Bound) -> None:
+    """Raises BusyError where what was begun is of another recipe, or was discarded."""
+    begun = _begun(db)
+    if begun is None or not _same(begun, bound):
+        raise BusyError("the knowledge base is being reindexed by another process: run this again when that has ended")
+
+
+def lacking(db: sqlite3.Connection, bound: Bound) -> list[str]:
+    """The keys of chunks without a new vector of this recipe, once each, in the chunks' order. Raises BusyError."""
+    check(db, bound)
     rows = db.execute(
-        f"SELECT key FROM chunks WHERE id NOT IN (SELECT chunk_id FROM {TABLE}) GROUP BY key ORDER BY min(id)"
+        f"""SELECT key FROM chunks WHERE id NOT IN (SELECT chunk_id FROM {TABLE} WHERE fingerprint = ?)
+        GROUP BY key ORDER BY min(id)""",
+        (bound.fingerprint,),
     )
     return [key for (key,) in rows]
 
@@ -71,8 +81,9 @@ def insert(
 ) -> int:
     """Row i of `matrix` (n, dims) for every chunk that has key i now; how many these are.
 
-    `truncated`: the rows whose text was longer than the model reads.
+    `truncated`: the rows whose text was longer than the model reads. Raises BusyError.
     """
+    check(db, bound)
     rows = [
         (chunk_id, number)
         for number, key in enumerate(keys)
@@ -85,7 +96,11 @@ def insert(
 
 
 def finish(db: sqlite3.Connection, bound: Bound) -> int:
-    """The new vectors in the place of the old, with the model that they are of; how many are of a text that was cut."""
+    """The new vectors in the place of the old, with the model that they are of; how many are of a text that was cut.
+
+    Raises BusyError.
+    """
+    check(db, bound)
     truncated = config.number(db, TRUNCATED)
     vectors.swap(db)
     bound.write(db)
@@ -97,6 +112,17 @@ def discard(db: sqlite3.Connection) -> None:
     """As if nothing had been begun."""
     db.execute(f"DROP TABLE IF EXISTS {TABLE}")
     _forget(db)
+
+
+def _begun(db: sqlite3.Connection) -> Bound | None:
+    name, dims, digest, fingerprint = (config.get(db, key) for key in KEYS)
+    if not (name and dims and digest and fingerprint and vectors.exists(db, TABLE)):
+        return None
+    return Bound(name, config.number(db, KEYS[1]), digest, fingerprint)
+
+
+def _same(one: Bound, other: Bound) -> bool:
+    return (one.fingerprint, one.dims) == (other.fingerprint, other.dims)
 
 
 def _forget(db: sqlite3.Connection) -> None:

@@ -36,15 +36,14 @@ def postings(db: sqlite3.Connection, term: str) -> tuple[Integers, Integers]:
     return found[firsts], np.diff(firsts, append=len(found))
 
 
-def lengths(db: sqlite3.Connection) -> Integers:
-    """How many terms each chunk has, by its id: as long as the last. 0 where there is none."""
+def lengths(db: sqlite3.Connection) -> tuple[Integers, Integers]:
+    """The chunks that have words, ids ascending, and how many terms each has."""
     ids, sizes = db.execute("SELECT group_concat(id), group_concat(hex(sz), '') FROM chunks_fts_docsize").fetchone()
     if ids is None:
-        return np.zeros(0, np.int64)
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
     numbers = _numbers(ids)
-    found = np.zeros(numbers.max() + 1, np.int64)
-    found[numbers] = varints(bytes.fromhex(sizes))
-    return found
+    order = np.argsort(numbers, kind="stable")  # they are in order, nearly always
+    return numbers[order], varints(bytes.fromhex(sizes))[order]
 
 
 def varints(content: bytes) -> Integers:

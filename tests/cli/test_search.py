@@ -9,6 +9,8 @@ from shutil import copy
 import pytest
 
 from bankml.embedders import choose
+from bankml.library.search import approximate
+from bankml.library.search.searcher import Searcher
 from bankml.store import Store
 from tests.library.shelf import embedded, put
 
@@ -127,3 +129,20 @@ def test_paths_and_texts_cannot_abuse_a_terminal(tmp_path: Path, terminal: Calla
 def test_from_a_process_of_its_own(db: str, command: Callable) -> None:
     done = command("search", "--db", db, "--json", "bread")
     assert done.out.lines[0]["results"][0]["path"] == "/n/food.md"
+
+
+def test_an_index_of_neighbours_is_named_and_not_waited_for(
+    db: str, here: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Searcher.__init__, "__defaults__", (2,))
+    monkeypatch.setattr(approximate, "make", lambda *_: pytest.fail("it is made"))
+    for how in ([], ["--json"]):
+        done = here("search", "--db", db, *how, "bread")
+        assert done.status == 0
+        assert b"`bankml doctor --repair` makes it, in minutes" in done.err
+
+
+@pytest.mark.parametrize("document", ["99999999999999999999", "0", "-1"])
+def test_an_id_that_no_document_has(db: str, here: Callable, document: str) -> None:
+    done = here("search", "--db", db, "--document", document, "bread")
+    assert (done.status, done.out) == (2, b"")

@@ -316,7 +316,7 @@ def test_a_disk_that_is_full(ask, knowledge, monkeypatch):
         return db
 
     monkeypatch.setattr("bankml.store.store.connect", full)
-    knowledge.opened().store._idle.clear()
+    knowledge.opened().store._pool._idle.clear()
     answer = ask("POST", "/kb/add", json={"documents": [{"name": "big", "text": "some words " * 50_000}]})
     assert answer.status_code == 507
     assert "no more room" in answer.json()["error"]
@@ -325,7 +325,7 @@ def test_a_disk_that_is_full(ask, knowledge, monkeypatch):
 
 def test_a_store_that_others_write_to(ask, knowledge, monkeypatch):
     monkeypatch.setattr(sqlite, "PATIENCE", 0.1)
-    knowledge.opened().store._idle.clear()
+    knowledge.opened().store._pool._idle.clear()
     with Store.open(knowledge.path) as other, other.writing():
         answer = ask("POST", "/kb/add", json={"documents": [MOON]})
         assert answer.status_code == 503

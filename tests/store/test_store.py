@@ -1,17 +1,24 @@
 """One file, many readers and writers, and what is said of files that are no store."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from bankml.errors import BusyError, StoreError
 from bankml.store import Store, config, connection
+from bankml.store.migrations import recognise
 from bankml.store.schema import APPLICATION_ID, VERSION
+from tests.store.test_access import as_nobody
 
 
 @pytest.fixture
@@ -181,3 +188,127 @@ def test_a_closed_store_says_so(store):
     store.close()
     with pytest.raises(StoreError, match="was closed"), store.reading():
         pass
+
+
+@pytest.mark.parametrize("how", ["a link", "a relative path", "two slashes"])
+def test_however_it_is_named_it_is_the_file_itself(store, tmp_path, monkeypatch, how):
+    """What lies beside it (its journal, what was derived, locks, settings) is looked for in one place."""
+    link = tmp_path / "link.db"
+    link.symlink_to(store.path)
+    monkeypatch.chdir(tmp_path)
+    named = {"a link": link, "a relative path": Path("folder/kb.db"), "two slashes": Path(f"/{store.path}")}[how]
+    for use in (Store.open, Store.create):
+        with use(named) as same:
+            monkeypatch.chdir("/")
+            assert same.path == store.path
+            with same.writing() as db:
+                config.put(db, "a", "1")
+            monkeypatch.chdir(tmp_path)
+
+
+def test_a_journal_is_looked_for_beside_the_file(store):
+    """A file that is read through a link is not empty because its journal is elsewhere."""
+    with store.writing() as db:
+        config.put(db, "a", "1")
+    with tempfile.TemporaryDirectory() as name:
+        folder, link = Path(name) / "folder", Path(name) / "link.db"
+        folder.mkdir()
+        link.symlink_to(folder / "kb.db")
+        for each in ("kb.db", "kb.db-wal"):
+            shutil.copy(store.path.with_name(each), folder)
+            (folder / each).chmod(0o444)
+        Path(name).chmod(0o777)
+        folder.chmod(0o555)
+        with as_nobody(), pytest.raises(StoreError, match=r"kb\.db cannot be (opened|written)"):
+            Store.open(link)
+
+
+def test_what_a_forked_process_stores_is_kept(store):
+    with store.writing() as db:
+        config.put(db, "parent", "1")
+    ready, go = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.read(ready, 1)
+            with store.writing() as db:
+                config.put(db, "child", "1")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    store.close()
+    os.write(go, b"x")
+    assert os.waitpid(child, 0)[1] == 0
+    with Store.open(store.path) as again, again.reading() as db:
+        assert (config.get(db, "parent"), config.get(db, "child")) == ("1", "1")
+
+
+def test_a_parent_goes_on_after_a_fork_and_its_transaction_is_not_its_childs(store):
+    with store.writing() as db:
+        config.put(db, "a", "1")
+        child = os.fork()
+        if not child:
+            try:
+                with store.reading():
+                    pass
+            except StoreError as error:
+                os._exit(0 if "by `spawn`" in str(error) else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+    with store.reading() as db:
+        assert config.get(db, "a") == "1"
+
+
+def test_two_threads_may_fork_at_once(store):
+    def fork():
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    threads = [threading.Thread(target=fork, daemon=True) for _ in range(2)]
+    with store._pool._lock:
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1)  # both wait for it
+    for thread in threads:
+        thread.join(30)
+    assert store._pool._lock.acquire(timeout=30)
+    store._pool._lock.release()
+
+
+def test_one_that_is_being_made_is_no_other_programs(tmp_path, monkeypatch):
+    """Between two looks at an empty file another process makes it a knowledge base."""
+    monkeypatch.setattr(connection, "PATIENCE", 0.05)
+    path = tmp_path / "kb.db"
+    path.touch()
+    db = connection.connect(path, read_only=False)
+    made = []
+
+    def make(statement):
+        if "sqlite_schema" in statement and not made:
+            made.append(statement)
+            with suppress(BusyError):
+                Store.create(path).close()
+
+    db.set_trace_callback(make)
+    assert recognise(db, path) == 0
+    assert made
+    db.close()
+
+
+def test_a_copy_that_goes_on_otherwise_is_in_another_state(store):
+    """Though it has changed as often."""
+    store.close()
+    copy = store.path.read_bytes()
+    states = []
+    for _ in range(2):
+        store.path.write_bytes(copy)
+        with Store.open(store.path) as again:
+            with again.writing() as db:
+                config.put(db, "a", "1")
+            with again.reading() as db:
+                states.append((config.generation(db), config.state(db)))
+    assert states[0][0] == states[1][0]
+    assert states[0][1] != states[1][1]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bankml.errors import StoreError
+from bankml.errors import BusyError, StoreError
 from bankml.store import Bound, DocumentRow, Passage, Store, config, documents, successor, vectors
 
 OLD = Bound("old", 4, "aa" * 32, "a" * 16)
@@ -37,7 +37,7 @@ def make(store, texts, bound=NEW):
     """New vectors of some texts: (length, 1) of each."""
     with store.writing() as db:
         successor.begin(db, bound)
-        keys = [key for key in successor.lacking(db) if successor.texts(db, [key])[key] in texts]
+        keys = [key for key in successor.lacking(db, bound) if successor.texts(db, [key])[key] in texts]
         matrix = np.array([[len(successor.texts(db, [key])[key]), 1] for key in keys], np.float32).reshape(-1, 2)
         return successor.insert(db, keys, matrix, bound, truncated={0} if "three" in texts else set())
 
@@ -48,7 +48,7 @@ def test_the_old_stay_until_the_new_are_put_in_their_place(store):
     assert rows(store) == old
     assert make(store, {"three"}) == 1
     with store.reading() as db:
-        assert (Bound.read(db), successor.lacking(db)) == (OLD, [])
+        assert (Bound.read(db), successor.lacking(db, NEW)) == (OLD, [])
         assert successor.unfinished(db) == successor.Unfinished(NEW, 4, 1)
         epoch = config.epoch(db)
     with store.writing() as db:
@@ -77,7 +77,7 @@ def test_a_second_time_and_more(store):
     for bound in (NEW, OLD, NEW):
         with store.writing() as db:
             successor.begin(db, bound)
-            keys = successor.lacking(db)
+            keys = successor.lacking(db, bound)
             successor.insert(db, keys, np.ones((len(keys), bound.dims), np.float32), bound, ())
             successor.finish(db, bound)
     assert {fingerprint for _, fingerprint, _ in rows(store)} == {NEW.fingerprint}
@@ -87,10 +87,10 @@ def test_what_was_made_is_kept_for_this_recipe_alone(store):
     make(store, {"one"})
     with store.writing() as db:
         assert successor.begin(db, NEW).chunks == 2
-        assert len(successor.lacking(db)) == 2
+        assert len(successor.lacking(db, NEW)) == 2
         other = Bound("new", 2, NEW.digest, "c" * 16)
         assert successor.begin(db, other) == successor.Unfinished(other, 0, 0)
-        assert len(successor.lacking(db)) == 3
+        assert len(successor.lacking(db, other)) == 3
 
 
 def test_chunks_come_and_go_meanwhile(store):
@@ -98,7 +98,7 @@ def test_chunks_come_and_go_meanwhile(store):
     put(store, "one", "four")  # of the first document nothing stays but the first of "one"
     assert [row[0] for row in rows(store, "chunks_vec_next")] == [1]
     with store.reading() as db:
-        (key,) = successor.lacking(db)
+        (key,) = successor.lacking(db, NEW)
         assert successor.texts(db, [key, "gone"]) == {key: "four"}
     with store.writing() as db:
         assert successor.insert(db, [key, "gone"], np.ones((2, 2), np.float32), NEW, ()) == 1
@@ -116,7 +116,37 @@ def test_giving_up_leaves_nothing(store):
 def test_new_vectors_have_the_new_width(store):
     with store.writing() as db:
         successor.begin(db, NEW)
-        keys = successor.lacking(db)
+        keys = successor.lacking(db, NEW)
     with pytest.raises(StoreError, match=r"contradicts this, which was not stored.*CHECK"), store.writing() as db:
         successor.insert(db, keys, np.ones((3, 3), np.float32), NEW, ())
     assert not rows(store, "chunks_vec_next")
+
+
+def test_a_run_whose_place_another_took_stores_nothing_there(store):
+    """And what it has of other vectors is none of its own."""
+    make(store, {"one"})
+    other = Bound("new", 2, NEW.digest, "c" * 16)
+    with store.writing() as db:
+        successor.begin(db, other)
+        keys = successor.lacking(db, other)
+    uses = (
+        lambda db: successor.lacking(db, NEW),
+        lambda db: successor.insert(db, keys, np.ones((len(keys), 2), np.float32), NEW, ()),
+        lambda db: successor.finish(db, NEW),
+    )
+    for use in uses:
+        with pytest.raises(BusyError, match="reindexed by another"), store.writing() as db:
+            use(db)
+    assert rows(store, "chunks_vec_next") == []
+    with store.writing() as db:
+        successor.discard(db)
+    for use in uses:
+        with pytest.raises(BusyError), store.writing() as db:
+            use(db)
+
+
+def test_only_vectors_of_this_recipe_count(store):
+    make(store, {"one", "two", "three"})
+    with store.writing() as db:
+        db.execute("UPDATE chunks_vec_next SET fingerprint = 'x' WHERE chunk_id = 2")
+        assert len(successor.lacking(db, NEW)) == 1

@@ -9,6 +9,7 @@ from typing import Any, Self
 from bankml.errors import StoreError
 from bankml.library.model import yaml_mapping
 from bankml.models.prefixes import Override
+from bankml.store.place import real
 
 FILE = "config.yaml"
 CHUNK_TOKENS = 256
@@ -36,7 +37,7 @@ class Configuration:
     @classmethod
     def read(cls, store: Path) -> Self:
         """Of the database at `store`; a file that is not there says nothing. Raises StoreError in one sentence."""
-        path = store.parent / FILE
+        path = real(store).parent / FILE
         values = {key: CHECKS[key](path, key, value) for key, value in _known(path).items() if value is not None}
         found = cls(path, **{name: values.get(key) for name, key in _keys().items()})
         if found.chunk_overlap * 2 > found.chunk_tokens:

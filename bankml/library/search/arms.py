@@ -40,6 +40,8 @@ class Arms:
         """For the status."""
         arm = self.meaning
         embedded = 0 if arm.matrix is None else len(arm.matrix)
+        if self.words is None and arm.why:
+            return sentence.no_meaning(arm.why)
         if self.words is None:
             return sentence.meaning_alone(arm.model, embedded, total)
         if arm.why:

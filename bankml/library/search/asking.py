@@ -3,15 +3,14 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from time import monotonic
 
 from bankml.embedders.embedder import Embedder, Floats
-from bankml.embedders.queries import QueryVectors
 from bankml.errors import BusyError, Error, StoreError
-from bankml.library.model.fingerprint import fingerprint
+from bankml.library.search.choosing import Choosing
+from bankml.library.search.model import Model
 
-if TYPE_CHECKING:
-    from bankml.embedders.asked import Asked
+LEAST = 0.05  # seconds: which model it is, or why there is none, is known by then if nothing large must be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,27 +20,7 @@ class Question:
     vector: Floats | None = None  # (dims,)
     why: str = ""
     pending: bool = False
-    model: "Model | None" = None
-
-
-class Model:
-    """An embedder, what its vectors are recorded under, and the queries that it has embedded."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self.fingerprint = fingerprint(embedder)
-        self._queries = QueryVectors(embedder)
-        self._asked: Asked | None = None
-
-    def vector(self, query: str, wait: float | None) -> Floats:
-        """As `QueryVectors.vector`; `wait`: BusyError after so many seconds, while it goes on being computed."""
-        if wait is None:
-            return self._queries.vector(query, block=True)
-        if self._asked is None:
-            from bankml.embedders.asked import Asked
-
-            self._asked = Asked(self._queries)
-        return self._asked.vector(query, wait)
+    model: Model | None = None
 
 
 class Asking:
@@ -51,36 +30,63 @@ class Asking:
         self._choose = choose
         self._lock = threading.Lock()
         self._model: Model | None = None
+        self._forgotten: Model | None = None
+        self._choosing: Choosing | None = None
 
     def question(self, query: str, wait: float | None) -> Question:
         """The query with its vector, or with why it has none. Raises StoreError, a MismatchError among them."""
+        until = None if wait is None else monotonic() + wait
         try:
-            model = self.model()
+            model = self.model(wait)
         except StoreError:
             raise
+        except BusyError as error:
+            return Question(why=f"the meaning is {error}", pending=wait is not None)
         except Error as error:
             return Question(why=str(error))
         try:
-            return Question(model.vector(query, wait), model=model)
+            return Question(model.vector(query, None if until is None else max(0.0, until - monotonic())), model=model)
         except BusyError as error:
             return Question(why=f"the meaning is {error}", pending=wait is not None, model=model)
         except Error as error:
             return Question(why=str(error), model=model)
 
-    def model(self) -> Model:
-        """Raises Error where there is none."""
+    def model(self, wait: float | None = None) -> Model:
+        """Raises Error where there is none, BusyError where it takes longer than `wait` seconds to say."""
         with self._lock:
-            if self._model is None:
-                self._model = Model(self._choose())
+            if self._model:
+                return self._model
+            choosing = self._choosing = self._choosing or self._begun()
+        try:
+            found = choosing.result(None if wait is None else max(wait, LEAST))
+        finally:
+            with self._lock:
+                if choosing.over and self._choosing is choosing:
+                    self._choosing = None
+        with self._lock:
+            self._model = self._model or found
+            self._close_forgotten()
             return self._model
 
     def forget(self) -> None:
         """The store is bound to another one now."""
         with self._lock:
-            self._model = None
+            self._forgotten, self._model = self._model or self._forgotten, None
 
     def close(self) -> None:
         """Lets go of the model, which the next question would load again."""
         with self._lock:
+            self._close_forgotten()
             if self._model:
                 self._model.embedder.close()
+
+    def _begun(self) -> Choosing:
+        choosing = Choosing(self._choose)
+        choosing.begin()
+        return choosing
+
+    def _close_forgotten(self) -> None:
+        """Unless it is what was chosen again."""
+        if self._forgotten and not (self._model and self._model.embedder is self._forgotten.embedder):
+            self._forgotten.embedder.close()
+        self._forgotten = None

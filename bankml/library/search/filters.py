@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bankml.errors import InputError
 from bankml.library.search.glob import Glob
+from bankml.library.search.passages import Ids
+
+LARGEST_ID = 2**63 - 1  # SQLite's
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class Filters:
         before: str | datetime | None = None,
         document: int | None = None,
     ) -> "Filters":
-        """Raises InputError for what is no date."""
+        """Raises InputError for what is no date, and for a document that no store can have."""
+        if document is not None and not 0 < document <= LARGEST_ID:
+            raise InputError(f"document is {document!r}; give a document's id, which `bankml search --json` prints")
         return cls(_listed(path), _listed(type), _date("after", after), _date("before", before), document)
 
     def __bool__(self) -> bool:
@@ -55,16 +59,13 @@ class Filters:
             and (not globs or any(glob.matches(os.fsdecode(path)) for glob in globs))
         ]
 
-    def allowed(self, db: sqlite3.Connection) -> NDArray[np.bool_]:
-        """Whether a passage passes, by its id: as long as the last that does."""
+    def allowed(self, db: sqlite3.Connection) -> Ids:
+        """The passages that pass, ascending."""
         rows = db.execute(
             "SELECT id FROM chunks WHERE document_id IN (SELECT value FROM json_each(?))",
             (json.dumps(self.documents(db)),),
         )
-        ids = [row[0] for row in rows]
-        mask = np.zeros(max(ids, default=-1) + 1, bool)
-        mask[ids] = True
-        return mask
+        return np.sort(np.fromiter((row[0] for row in rows), np.int64))
 
 
 def _listed(given: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -23,7 +23,9 @@ def hits(db: sqlite3.Connection, ranked: Sequence[tuple[int, float]], arms: Arms
     by_words, by_meaning = _ranks(arms.words), _ranks(arms.meaning.ranking)
     found = []
     for id, score in ranked:
-        path, *rest = db.execute(COLUMNS, (id,)).fetchone()
+        if (row := db.execute(COLUMNS, (id,)).fetchone()) is None:  # words of no passage, which `bankml doctor` tells
+            continue
+        path, *rest = row
         of_search = score, cosines.get(id), by_words.get(id), by_meaning.get(id)
         found.append(Hit(*(id, os.fsdecode(path), *rest, *of_search)))
     return found

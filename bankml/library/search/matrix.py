@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bankml.errors import InputError, StoreError
 from bankml.library.search import part as parts_of
-from bankml.library.search.part import Ids, Part, Rows
+from bankml.library.search.part import Part, Rows
+from bankml.library.search.passages import NONE, Ids, Passages
 from bankml.library.search.ranking import NOTHING, Ranking, best
 from bankml.nearest import cosines, nearest
 from bankml.store import config
@@ -31,17 +31,21 @@ class Stamp(NamedTuple):
 
 @dataclass(frozen=True)
 class Matrix:
-    """Every vector of one recipe that a store has in one generation. Unchangeable, for many threads."""
+    """Every vector of one recipe that a store has in one state. Unchangeable, for many threads."""
 
     stamp: Stamp
-    generation: int
+    state: str
     parts: tuple[Part, ...]
-    foreign: Ids  # passages whose vector is of another recipe
+    foreign: Passages  # whose vector is of another recipe
 
     def __len__(self) -> int:
         return sum(part.alive for part in self.parts)
 
-    def rank(self, query: Rows, k: int, allowed: NDArray[np.bool_] | None = None) -> Ranking:
+    def living(self) -> Passages:
+        """What can be found."""
+        return Passages.joined([NONE, *(part.living() for part in self.parts)])
+
+    def rank(self, query: Rows, k: int, allowed: Ids | None = None) -> Ranking:
         """The k passages nearest to a unit vector (dims,), exactly: equal cosines by id. Raises StoreError."""
         found = [self._nearest(part, query, k, allowed) for part in self.parts if part.alive]
         if not found:
@@ -57,7 +61,7 @@ class Matrix:
         return found
 
     @staticmethod
-    def _nearest(part: Part, query: Rows, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
+    def _nearest(part: Part, query: Rows, k: int, allowed: Ids | None) -> Ranking:
         try:
             rows, scores = nearest(part.rows, query, k, allowed=part.allowed(allowed))
         except InputError as error:
@@ -67,26 +71,26 @@ class Matrix:
 
 def follow(db: sqlite3.Connection, stamp: Stamp, before: Matrix | None) -> Matrix:
     """The matrix of what `db` sees; of `before`, if it is of the same stamp, nothing is read again."""
-    generation = config.generation(db)
+    state = config.state(db)
     if before is None or before.stamp != stamp:
-        part, foreign = parts_of.read(db, None, stamp.fingerprint, stamp.dims)
-        return Matrix(stamp, generation, (part,), foreign)
-    if before.generation == generation:
+        part, foreign = parts_of.read(db, Passages.read(db), stamp.fingerprint, stamp.dims, whole=True)
+        return Matrix(stamp, state, (part,), foreign)
+    if before.state == state:
         return before
-    return _brought_up(db, before, generation)
+    return _brought_up(db, before, state)
 
 
-def _brought_up(db: sqlite3.Connection, before: Matrix, generation: int) -> Matrix:
-    """Passages are listed by an index, which takes 20 ms of 100,000; the table of vectors would take 150 MB."""
-    stamp, passages = before.stamp, _passages(db)
+def _brought_up(db: sqlite3.Connection, before: Matrix, state: str) -> Matrix:
+    """Passages are listed by an index, which takes 30 ms of 100,000; the table of vectors would take 150 MB."""
+    stamp, passages = before.stamp, Passages.read(db)
     parts = [part.within(passages) for part in before.parts]
-    foreign = before.foreign[parts_of.isin(before.foreign, passages)]
-    known = np.sort(np.concatenate([foreign, *(part.living() for part in parts)]))
-    missing = passages[~parts_of.isin(passages, known)]
+    foreign = before.foreign[before.foreign.within(passages)]
+    known = Passages.joined([foreign, *(part.living() for part in parts)])
+    missing = passages[~passages.within(known)]
     new, strange = parts_of.read(db, missing, stamp.fingerprint, stamp.dims)
     if new.alive:
         parts.append(new)
-    return Matrix(stamp, generation, _few(parts), np.sort(np.concatenate([foreign, strange])))
+    return Matrix(stamp, state, _few(parts), Passages.joined([foreign, strange]))
 
 
 def _few(parts: list[Part]) -> tuple[Part, ...]:
@@ -98,8 +102,3 @@ def _few(parts: list[Part]) -> tuple[Part, ...]:
             last = kept.pop()
             kept[-1] = parts_of.joined([kept[-1], last])
     return tuple(part for part in kept if part.alive)
-
-
-def _passages(db: sqlite3.Connection) -> Ids:
-    """All of the store, ascending."""
-    return np.sort(np.fromiter((row[0] for row in db.execute("SELECT id FROM chunks")), np.int64))

@@ -3,14 +3,12 @@
 import sqlite3
 from contextlib import suppress
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bankml.embedders.embedder import Floats
 from bankml.errors import StoreError
 from bankml.library.search import approximate, sidecar
 from bankml.library.search.approximate import Approximate
 from bankml.library.search.matrix import Matrix, Stamp, follow
+from bankml.library.search.passages import Ids
 from bankml.library.search.ranking import Ranking
 from bankml.store import Store
 
@@ -46,7 +44,7 @@ class Meaning:
         return self._matrix
 
     def rank(
-        self, db: sqlite3.Connection, matrix: Matrix, query: Floats, k: int, allowed: NDArray[np.bool_] | None
+        self, db: sqlite3.Connection, matrix: Matrix, query: Floats, k: int, allowed: Ids | None
     ) -> tuple[Matrix, Ranking]:
         """The k nearest of `matrix`, or of the same read anew where the file that it is mapped from was damaged."""
         try:
@@ -78,7 +76,7 @@ class Meaning:
             with suppress(OSError, StoreError):
                 self._near = approximate.make(approximate.place(self._store.path), self._store.path, self._matrix)
 
-    def _rank(self, matrix: Matrix, query: Floats, k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
+    def _rank(self, matrix: Matrix, query: Floats, k: int, allowed: Ids | None) -> Ranking:
         if allowed is None and self._near and self._near.knows(matrix):
             self.recall = self._near.recall
             return self._near.rank(matrix, query, k)

@@ -73,12 +73,10 @@ class Searcher:
             self._asking.forget()
         raise StoreError(f"the model of {self._store.path} is replaced again and again: ask when that has ended")
 
-    def approximate(self, tell: Callable[[str], None]) -> None:
-        """Makes the index of neighbours that the last search would have used; `tell` hears that it takes a while."""
+    def wants_neighbours(self) -> bool:
+        """Whether the last search would have used an index of neighbours, which `bankml doctor --repair` makes."""
         with self._lock:
-            if self._state.meaning.wants_neighbours():
-                tell("an index of neighbours is made, once: it takes minutes, and the next searches are faster")
-                self._state.meaning.make_neighbours()
+            return self._state.meaning.wants_neighbours()
 
     def close(self) -> None:
         """Lets go of the model, and leaves the vectors where the next process finds them at once."""

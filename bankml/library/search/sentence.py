@@ -24,6 +24,11 @@ def meaning_alone(model: str, embedded: int, total: int) -> str:
     return f"{_meaning(model, embedded, total)} alone, {AS_ASKED}"
 
 
+def no_meaning(why: str) -> str:
+    """Where meaning alone was asked for, and there is none."""
+    return f"nothing by meaning, as asked: {why}"
+
+
 def both(words: str, model: str, embedded: int, total: int, alpha: float) -> str:
     """`BM25 (FTS5) + all-MiniLM-L6-v2 (meaning, 3 of 3 embedded), fused by convex combination (0.7)`."""
     return f"{words} + {_meaning(model, embedded, total)}, fused by convex combination ({alpha:g})"

@@ -1,8 +1,8 @@
 """A store's matrix in a file beside it, so that a process that has just begun maps it instead of reading every row.
 
-The file: a head of 4,096 bytes, ids (int64), rows (float32) from a page on, in this machine's order of bytes. It is
-written beside its place and renamed, so it is whole or not there; what its head says is checked against the store and
-the size of the file, and whatever does not fit is as if there were none: the table is the truth.
+The file: a head of 4,096 bytes, ids (int64), keys (uint64), rows (float32) from a page on, in this machine's order of
+bytes. It is written beside its place and renamed, so it is whole or not there; what its head says is checked against
+the store and the size of the file, and whatever does not fit is as if there were none: the table is the truth.
 """
 
 import json
@@ -19,10 +19,11 @@ import numpy as np
 
 from bankml.library.search.matrix import Matrix, Stamp
 from bankml.library.search.part import Part, joined
+from bankml.library.search.passages import Passages
 from bankml.models.atomic import replacement
 from bankml.private_file import FLAGS, PRIVATE, keep_owner
 
-FORMAT = f"bankml search matrix 1 {sys.byteorder}"
+FORMAT = f"bankml search matrix 2 {sys.byteorder}"
 HEAD = PAGE = 4096  # bytes
 LEAST = 4096  # rows: fewer are read from the table in 20 ms
 BEHIND = 16  # a sixteenth of the rows: the file is made anew when so many are not in it
@@ -54,7 +55,7 @@ def save(path: Path, source: Path, matrix: Matrix) -> None:
         with open(source, "rb") as store:
             keep_owner(store.fileno(), file.fileno())
         file.write(_head(matrix, part))
-        file.write(part.ids.tobytes() + matrix.foreign.tobytes())
+        file.write(_listed(part, matrix))
         file.seek(_begin(len(part.ids), len(matrix.foreign)))
         file.write(part.rows.data)
 
@@ -65,8 +66,8 @@ def lacks(loaded: Matrix | None, matrix: Matrix) -> bool:
         return False
     if loaded is None or loaded.stamp != matrix.stamp:
         return True
-    now = np.sort(np.concatenate([part.living() for part in matrix.parts]))
-    return BEHIND * len(np.setxor1d(loaded.parts[0].ids, now, assume_unique=True)) > len(now)
+    now, then = matrix.living(), loaded.living()
+    return BEHIND * int((~now.within(then)).sum() + (~then.within(now)).sum()) > len(now)
 
 
 def remove(path: Path) -> None:
@@ -78,30 +79,38 @@ def remove(path: Path) -> None:
 def _mapped(descriptor: int, stamp: Stamp) -> Matrix | None:
     """Raises ValueError, KeyError or TypeError for a head that is none of ours."""
     head: dict[str, Any] = json.loads(os.pread(descriptor, HEAD, 0))
-    n, foreign, generation = head["rows"], head["foreign"], head["generation"]
+    n, foreign = head["rows"], head["foreign"]
     if head["format"] != FORMAT or not 0 < n <= MOST or not 0 <= foreign <= MOST:
         return None
     begin = _begin(n, foreign)
     if os.fstat(descriptor).st_size != begin + 4 * n * stamp.dims:
         return None
-    ids = np.frombuffer(os.pread(descriptor, 8 * (n + foreign), HEAD), np.int64)
+    listed = os.pread(descriptor, 16 * (n + foreign), HEAD)
+    ids, keys = np.frombuffer(listed, np.int64, n + foreign), np.frombuffer(listed, np.uint64, -1, 8 * (n + foreign))
     mapped = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-    part = Part(ids[:n], np.frombuffer(mapped, np.float32, n * stamp.dims, begin).reshape(n, stamp.dims))
-    found = Matrix(stamp, generation, (part,), ids[n:])
+    rows = np.frombuffer(mapped, np.float32, n * stamp.dims, begin).reshape(n, stamp.dims)
+    part = Part(Passages(ids[:n], keys[:n]), rows)
+    found = Matrix(stamp, head["state"], (part,), Passages(ids[n:], keys[n:]))
     return found if head == json.loads(_head(found, part)) else None
 
 
 def _head(matrix: Matrix, part: Part) -> bytes:
-    """The crc is of all ids and of a few rows: of more than that a process that has just begun would have to wait."""
+    """The crc is of all ids and keys and of a few rows: of more a process that has just begun would have to wait."""
     some = np.linspace(0, len(part.ids) - 1, SAMPLES, dtype=np.int64)
-    crc = zlib.crc32(part.rows[some].tobytes(), zlib.crc32(part.ids.tobytes() + matrix.foreign.tobytes()))
-    numbers = {"rows": len(part.ids), "foreign": len(matrix.foreign), "generation": matrix.generation, "crc": crc}
+    crc = zlib.crc32(part.rows[some].tobytes(), zlib.crc32(_listed(part, matrix)))
+    numbers = {"rows": len(part.ids), "foreign": len(matrix.foreign), "state": matrix.state, "crc": crc}
     return json.dumps({"format": FORMAT, "stamp": list(matrix.stamp), **numbers}).encode().ljust(HEAD)
+
+
+def _listed(part: Part, matrix: Matrix) -> bytes:
+    """The ids of the rows and of foreign ones, then the keys of both."""
+    both = part.passages, matrix.foreign
+    return b"".join([*(each.ids.tobytes() for each in both), *(each.keys.tobytes() for each in both)])
 
 
 def _begin(n: int, foreign: int) -> int:
     """The byte of the first row: the first one of a page."""
-    return -(-(HEAD + 8 * (n + foreign)) // PAGE) * PAGE
+    return -(-(HEAD + 16 * (n + foreign)) // PAGE) * PAGE
 
 
 def trusted(file: os.stat_result, source: os.stat_result) -> bool:

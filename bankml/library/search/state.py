@@ -6,9 +6,6 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bankml.library.search import sentence
 from bankml.library.search.arms import Arms, MeaningArm
 from bankml.library.search.asking import Question
@@ -16,6 +13,7 @@ from bankml.library.search.filters import Filters
 from bankml.library.search.hit import Found
 from bankml.library.search.hits import hits
 from bankml.library.search.meaning import Meaning
+from bankml.library.search.passages import Ids
 from bankml.library.search.ranking import Ranking
 from bankml.library.search.words import Words
 from bankml.models.alphas import alpha
@@ -26,11 +24,9 @@ LEAST_DEPTH = 24
 FILTERS = 16  # what passes them is remembered, a byte for each passage
 THE = "the"  # half of the passages hold it where the texts are English prose
 
-Mask = NDArray[np.bool_] | None
-
 
 class RebindError(Exception):
-    """The store is bound to another model than the one that the query was embedded with."""
+    """The store is bound to another model than the one that the query was embedded with, or to other prefixes."""
 
 
 class State:
@@ -39,16 +35,17 @@ class State:
     def __init__(self, store: Store, large: int) -> None:
         self._words = Words()
         self.meaning = Meaning(store, large)
-        self._generation = -1
+        self._state = ""
+        self._asked_for: tuple[str, int] | None = None  # recipe and epoch of a store for which a model was asked again
         self._total = 0
-        self._allowed: dict[Filters, NDArray[np.bool_]] = {}  # of this generation
+        self._allowed: dict[Filters, Ids] = {}  # of this state
 
     def total(self, db: sqlite3.Connection) -> int:
         """Passages in all."""
-        if (generation := config.generation(db)) != self._generation:
+        if (state := config.state(db)) != self._state:
             self._total = int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
-            self._generation = generation
-            self._words.follow(generation, self._total)
+            self._state = state
+            self._words.follow(state, self._total)
             self._allowed.clear()
         return self._total
 
@@ -59,11 +56,11 @@ class State:
         total, notes, explained = self.total(db), list[str](), dict[str, Any]()
         if not total:
             return Found([], sentence.sentence(0, 0, sentence.EMPTY), question.pending)
-        allowed: Mask = None
+        allowed: Ids | None = None
         if filters:
             with _timed(explained, "filters"):
                 allowed = self._passing(db, filters)
-            notes.append(sentence.passing(int(allowed.sum())))
+            notes.append(sentence.passing(len(allowed)))
         depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
         words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
         meaning = self._by_meaning(db, query, question, depth, allowed, explained)
@@ -74,7 +71,7 @@ class State:
         status = sentence.sentence(len(found), total, arms.told(total), notes)
         return Found(found, status, question.pending, explained | arms.explained())
 
-    def _passing(self, db: sqlite3.Connection, filters: Filters) -> NDArray[np.bool_]:
+    def _passing(self, db: sqlite3.Connection, filters: Filters) -> Ids:
         if filters not in self._allowed:
             if len(self._allowed) == FILTERS:
                 self._allowed.clear()
@@ -82,7 +79,7 @@ class State:
         return self._allowed[filters]
 
     def _by_words(
-        self, db: sqlite3.Connection, query: str, depth: int, allowed: Mask, explained: dict[str, Any]
+        self, db: sqlite3.Connection, query: str, depth: int, allowed: Ids | None, explained: dict[str, Any]
     ) -> Ranking:
         with _timed(explained, "words"):
             terms = self._words.terms(db, query)
@@ -96,7 +93,7 @@ class State:
         query: str,
         question: Question,
         depth: int,
-        allowed: Mask,
+        allowed: Ids | None,
         explained: dict[str, Any],
     ) -> MeaningArm:
         model, vector = question.model, question.vector
@@ -105,6 +102,9 @@ class State:
         if (bound := Bound.read(db)) is None:
             return MeaningArm(sentence.NOT_EMBEDDED)
         if (bound.digest, bound.dims) != (model.embedder.digest, model.embedder.dims):
+            raise RebindError
+        if bound.fingerprint != model.fingerprint and self._asked_for != (at := (bound.fingerprint, config.epoch(db))):
+            self._asked_for = at
             raise RebindError
         with _timed(explained, "vectors"):
             matrix = self.meaning.follow(db, model.fingerprint, bound.dims)

@@ -9,7 +9,8 @@ from math import log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.library.search.ranking import Ranking, best
+from bankml.library.search.passages import Ids, isin
+from bankml.library.search.ranking import NOTHING, Ranking, best
 from bankml.store import words
 from bankml.terms import tokens
 
@@ -38,19 +39,19 @@ class Words:
 
     def __init__(self, room: int = ROOM, read: float = READ, few: int = FEW) -> None:
         self._room, self._read, self._few = room, read, few
-        self._generation = -1
+        self._state = ""
         self._total = 0  # passages
-        self._norms: NDArray[np.float64] | None = None  # by id
+        self._lengths: tuple[Ids, NDArray[np.float64]] | None = None
         self._frequencies: dict[str, int] = {}
         self._postings: OrderedDict[str, Postings] = OrderedDict()
         self._size = 0  # of all postings
 
-    def follow(self, generation: int, total: int) -> None:
-        """What is asked next is asked of this generation of the store, with so many passages in all."""
-        if generation != self._generation:
+    def follow(self, state: str, total: int) -> None:
+        """What is asked next is asked of this state of the store, with so many passages in all."""
+        if state != self._state:
             self._frequencies.clear()
             self._postings.clear()
-            self._generation, self._total, self._size, self._norms = generation, total, 0, None
+            self._state, self._total, self._size, self._lengths = state, total, 0, None
 
     def terms(self, db: sqlite3.Connection, query: str) -> Terms:
         """What of the query is looked for."""
@@ -61,16 +62,19 @@ class Words:
         used = max(1, int(np.searchsorted(np.cumsum([counted[term] for term in rarest]), most, "right")))
         return Terms({term: counted[term] for term in rarest[:used]}, {term: counted[term] for term in rarest[used:]})
 
-    def rank(self, db: sqlite3.Connection, terms: Iterable[str], k: int, allowed: NDArray[np.bool_] | None) -> Ranking:
-        """The k best passages by BM25 as in `bankml.lexical`; equals by id. Only those whose `allowed[id]` is true."""
+    def rank(self, db: sqlite3.Connection, terms: Iterable[str], k: int, allowed: Ids | None) -> Ranking:
+        """The k best passages by BM25 as in `bankml.lexical`; equals by id. Only those among `allowed`, ascending."""
         every = [self._of(db, term) for term in terms]
-        scores = np.zeros(1 + max((int(ids[-1]) for ids, _ in every if ids.size), default=0))  # by id
-        for ids, gains in every:
-            scores[ids] += gains
+        if not every:
+            return NOTHING
+        ids, _ = self._norms(db)
+        scores = np.zeros(len(ids))
+        for places, gains in every:
+            scores[places] += gains
         if allowed is not None:
-            scores = scores[: allowed.size] * allowed[: scores.size]
+            scores *= isin(ids, allowed)
         found = np.flatnonzero(scores)
-        return best(found, scores[found], k)
+        return best(ids[found], scores[found], k)
 
     def is_common(self, db: sqlite3.Connection, term: str) -> bool:
         """Whether at least half of the passages hold it."""
@@ -82,23 +86,27 @@ class Words:
         return self._frequencies[term]
 
     def _of(self, db: sqlite3.Connection, term: str) -> Postings:
-        """Ascending ids and what the term adds to the score of each."""
+        """Places of passages among all, ascending, and what the term adds to the score of each."""
         if term in self._postings:
             self._postings.move_to_end(term)
             return self._postings[term]
-        ids, counts = words.postings(db, term)
-        idf = log1p((self._total - ids.size + 0.5) / (ids.size + 0.5))
-        found = ids, idf * counts * (K1 + 1) / (counts + self._norms_of(db)[ids])
+        holding, counts = words.postings(db, term)
+        ids, norms = self._norms(db)
+        there = isin(holding, ids)  # all of them, if nothing is damaged
+        holding, counts = holding[there], counts[there]
+        idf = log1p((self._total - holding.size + 0.5) / (holding.size + 0.5))
+        places = np.searchsorted(ids, holding)
+        found = places, idf * counts * (K1 + 1) / (counts + norms[places])
         self._keep(term, found)
         return found
 
-    def _norms_of(self, db: sqlite3.Connection) -> NDArray[np.float64]:
-        """k1 · (1 - b + b · length / mean length) of each passage, by id."""
-        if self._norms is None:
-            lengths = words.lengths(db)
+    def _norms(self, db: sqlite3.Connection) -> tuple[Ids, NDArray[np.float64]]:
+        """All passages, ids ascending, and k1 · (1 - b + b · length / mean length) of each."""
+        if self._lengths is None:
+            ids, lengths = words.lengths(db)
             mean = max(1, int(lengths.sum())) / max(1, self._total)
-            self._norms = np.asarray(K1 * (1 - B + B * lengths / mean), np.float64)
-        return self._norms
+            self._lengths = ids, np.asarray(K1 * (1 - B + B * lengths / mean), np.float64)
+        return self._lengths
 
     def _keep(self, term: str, found: Postings) -> None:
         self._postings[term] = found

@@ -100,7 +100,7 @@ class _Run:
     def _lacking(self) -> list[str]:
         with self._store.reading() as db:
             self._done.chunks = _chunks(db)
-            return [key for key in successor.lacking(db) if key not in self._failed]
+            return [key for key in successor.lacking(db, self._bound) if key not in self._failed]
 
     def _embed(self, keys: list[str]) -> None:
         for part in _batches(keys, self._most):
@@ -137,7 +137,7 @@ class _Run:
     def _finished(self) -> bool:
         """Puts the new vectors in place if none is lacking: what another process adds meanwhile waits for this."""
         with self._store.writing() as db:
-            lacking = successor.lacking(db)
+            lacking = successor.lacking(db, self._bound)
             if not self._failed.issuperset(lacking):
                 return False
             self._done.chunks = _chunks(db)

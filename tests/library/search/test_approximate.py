@@ -55,8 +55,7 @@ def test_its_cosines_are_the_matrix_s(shelf: Store) -> None:
 
 
 def test_filters_are_exact(shelf: Store) -> None:
-    allowed = np.zeros(COUNT + 1, bool)
-    allowed[[5, 77, 700]] = True
+    allowed = np.array([5, 77, 700])
     near = Meaning(shelf, large=500)
     assert sorted(ranked(shelf, near, rows(1, 5)[0], 10, allowed)) == [5, 77, 700]
     assert near.recall == 1.0
@@ -106,3 +105,52 @@ def test_without_usearch_it_is_exact(shelf: Store, monkeypatch: pytest.MonkeyPat
     near = Meaning(shelf, large=500)
     assert ranked(shelf, near, rows(1, 8)[0]) == ranked(shelf, Meaning(shelf), rows(1, 8)[0])
     assert not near.wants_neighbours()
+
+
+def test_what_was_near_has_gone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few gone are not enough for another index, but those may be all that it proposes."""
+    monkeypatch.setattr(approximate, "SAMPLE", 5)
+    bind(store, DIMS)
+    middle = rows(1, 1)
+    give(store, put(store, "/a", [str(number) for number in range(4000)]), rows(4000, 2))
+    give(store, put(store, "/b", [f"b{number}" for number in range(200)]), unit(middle + 0.01 * rows(200, 3)))
+    made = Meaning(store, large=500)
+    ranked(store, made, middle[0])
+    made.make_neighbours()
+    with store.writing() as db:
+        documents.remove(db, [2])
+    near = Meaning(store, large=500)
+    assert ranked(store, near, middle[0]) == ranked(store, Meaning(store), middle[0])
+    assert not near.wants_neighbours()
+    assert ranked(store, made, middle[0]) == ranked(store, Meaning(store), middle[0])
+
+
+def test_one_of_which_much_has_gone_is_not_used(store: Store, shelf: Store) -> None:
+    with shelf.writing() as db:
+        db.execute("DELETE FROM chunks WHERE id <= 60")
+    near = Meaning(shelf, large=500)
+    assert ranked(shelf, near, rows(1, 8)[0]) == ranked(shelf, Meaning(shelf), rows(1, 8)[0])
+    assert near.wants_neighbours()
+
+
+def test_a_copy_that_is_put_back_and_goes_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id that is another passage's now is searched exactly, by that one's vector."""
+    monkeypatch.setattr(approximate, "SAMPLE", 5)
+    bind(store, DIMS)
+    give(store, put(store, "/a", [str(number) for number in range(COUNT)]), rows(COUNT, 1))
+    store.close()
+    copy = store.path.read_bytes()
+    with Store.open(store.path) as before:
+        give(before, put(before, "/b", [f"b{number}" for number in range(20)]), rows(20, 2))
+        made = Meaning(before, large=500)
+        ranked(before, made, rows(1, 2)[0])
+        made.make_neighbours()
+    store.path.write_bytes(copy)
+    with Store.open(store.path) as after:
+        ids = put(after, "/c", [f"c{number}" for number in range(20)])
+        give(after, ids, rows(20, 3))
+        near = Meaning(after, large=500)
+        for query, wanted in zip(rows(20, 3), ids, strict=True):
+            assert ranked(after, near, query)[0] == wanted
+        assert near.recall == made.recall
+        assert not near.wants_neighbours()

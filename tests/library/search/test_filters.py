@@ -38,7 +38,7 @@ def test_who_passes(shelf: Store, asked: dict, ids: list[int]) -> None:
     filters = Filters.of(**asked)
     assert filters
     with shelf.reading() as db:
-        assert filters.allowed(db).nonzero()[0].tolist() == ids
+        assert filters.allowed(db).tolist() == ids
 
 
 def test_no_filter_is_false() -> None:
@@ -49,3 +49,9 @@ def test_no_filter_is_false() -> None:
 def test_what_is_no_date(date: str) -> None:
     with pytest.raises(InputError, match="give a date such as"):
         Filters.of(after=date)
+
+
+@pytest.mark.parametrize("document", [0, -1, 2**63, 10**20])
+def test_what_no_document_has(document: int) -> None:
+    with pytest.raises(InputError, match="give a document's id"):
+        Filters.of(document=document)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from bankml.errors import InputError, MismatchError, StoreError, UnavailableErro
 from bankml.library.model import binding
 from bankml.library.model.fingerprint import fingerprint
 from bankml.library.search.searcher import Searcher
+from bankml.library.upkeep.reindex import reindex
 from bankml.settings import Settings
 from bankml.store import Bound, Store, documents, vectors
-from tests.library.shelf import embedded, passages, put
+from tests.library.shelf import embedded, give, passages, put, unit
 
 TEXTS = {
     "/n/boot.md": ["The boot loader starts the kernel.", "GRUB shows a menu before that."],
@@ -261,3 +263,155 @@ def test_pending_while_the_query_is_embedded(store: Store, ids: dict[str, int], 
         assert found.pending
         assert "alone: the meaning is on its way" in found.status
         assert not searcher.search("kernel", wait=30.0).pending
+
+
+def test_words_of_no_passage_are_not_found(store: Store, searcher: Searcher) -> None:
+    """In a damaged store, of which `bankml doctor` says so."""
+    with store.writing() as db:
+        db.execute("INSERT INTO chunks_fts (rowid, terms) VALUES (77, 'kernel stray')")
+    assert searcher.search("stray", mode="words").results == []
+    assert [hit.text for hit in searcher.search("stray kernel", mode="words").results] == [TEXTS["/n/boot.md"][0]]
+
+
+def test_other_prefixes_and_a_reindex_while_a_searcher_lives(store: Store, minilm) -> None:
+    """The searcher asks for the model again, which has the new prefixes."""
+
+    def choose_it() -> Embedder:
+        return binding.embedder(store, Settings.read(), str(minilm))
+
+    configuration = store.path.with_name("config.yaml")
+    embedded(store, choose_it(), TEXTS)
+    with Searcher(store, choose_it) as searcher:
+        assert "6 of 6 embedded" in searcher.search("kernel").status
+        for prefix in ("d: ", "e: "):
+            configuration.write_text(f'document_prefix: "{prefix}"')
+            reindex(store, binding.unchecked(store, Settings.read(), str(minilm)))
+            assert "6 of 6 embedded" in searcher.search("kernel").status
+        configuration.unlink()
+    asked = []
+    with Searcher(store, lambda: asked.append(1) or choose_it()) as searcher:  # prefixes changed, and no reindex
+        for _ in range(4):
+            assert "all that is embedded is of another recipe" in searcher.search("kernel").status
+        assert len(asked) <= 2
+        configuration.write_text('document_prefix: "e: "')  # as the vectors are that were there
+        reindex(store, binding.unchecked(store, Settings.read(), str(minilm)))
+        assert "6 of 6 embedded" in searcher.search("kernel").status
+
+
+def test_meaning_alone_says_why_it_finds_nothing(store: Store, minilm_embedder: Embedder) -> None:
+    put(store, "/a", ["the kernel"])
+    with Searcher(store, lambda: minilm_embedder) as searcher:
+        start = "0 of 1 passages · nothing by meaning, as asked: "
+        unbound = searcher.search("kernel", mode="meaning")
+        assert unbound.status == start + "nothing is embedded yet: run `bankml reindex`"
+        embedded(store, minilm_embedder, {"/b": ["another"]})
+        with store.writing() as db:
+            db.execute("UPDATE chunks_vec SET fingerprint = 'x'")
+        foreign = searcher.search("kernel", mode="meaning")
+        assert "all that is embedded is of another recipe: run `bankml reindex`" in foreign.status
+    with Searcher(store, lambda: minilm_embedder) as searcher:
+        pending = searcher.search("something new", mode="meaning", wait=0.0)
+        assert pending.pending
+        assert pending.results == []
+        assert "nothing by meaning, as asked: the meaning is on its way" in pending.status
+
+
+def test_what_passes_is_asked_anew_of_a_store_that_changed(store: Store, searcher: Searcher) -> None:
+    assert [hit.path for hit in searcher.search("kernel", mode="words", path="*.md").results] == ["/n/boot.md"]
+    put(store, "/n/new.md", ["A kernel of corn."])
+    found = searcher.search("kernel", mode="words", path="*.md")
+    assert {hit.path for hit in found.results} == {"/n/boot.md", "/n/new.md"}
+
+
+def test_fused_looks_deeper_than_what_is_shown(store: Store, minilm_embedder: Embedder) -> None:
+    """What is second in both arms may be the best of all."""
+    with store.writing() as db:
+        binding.check(db, minilm_embedder)
+    ids = put(store, "/a", ["fox fox fox", "fox and more", "nothing", "else"])
+    query = minilm_embedder.embed(["fox"], query=True)[0].astype(float)
+    aside = np.eye(len(query))[0]
+    aside -= (aside @ query) * query
+    aside /= np.linalg.norm(aside)
+    rows = [-query, 0.99 * query + (1 - 0.99**2) ** 0.5 * aside, query, aside]
+    give(store, ids, unit(rows), fingerprint(minilm_embedder))
+    with Searcher(store, lambda: minilm_embedder) as searcher:
+        assert searcher.search("fox", 1, "words").results[0].id == ids[0]
+        assert searcher.search("fox", 1, "meaning").results[0].id == ids[2]
+        put(store, "/b", ["fox, somewhere among many other words that have nothing to do with it"])
+        assert searcher.search("fox", 1).results[0].id == ids[1]
+
+
+class Closable:
+    """An embedder that knows whether it was closed."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder, self.closed = embedder, False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._embedder, name)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_model_that_is_another_s_place_is_closed(
+    store: Store, ids: dict[str, int], minilm_embedder: Embedder
+) -> None:
+    chosen: list[Closable] = []
+
+    def choose_it() -> Embedder:
+        chosen.append(Closable(minilm_embedder))
+        return chosen[-1]
+
+    with Searcher(store, choose_it) as searcher:
+        searcher.search("kernel")
+        searcher._asking.forget()
+        searcher.search("kernel")
+        assert [one.closed for one in chosen] == [True, False]
+    assert chosen[1].closed
+
+
+def test_one_that_is_chosen_again_stays_open(store: Store, ids: dict[str, int], minilm_embedder: Embedder) -> None:
+    same = Closable(minilm_embedder)
+    searcher = Searcher(store, lambda: same)
+    searcher.search("kernel")
+    searcher._asking.forget()
+    searcher.search("kernel")
+    assert not same.closed
+
+
+def test_nobody_waits_for_a_choice_longer_than_he_wants(
+    store: Store, ids: dict[str, int], minilm_embedder: Embedder
+) -> None:
+    """A model's file may have to be read whole before it is known."""
+    go, asked = threading.Event(), []
+
+    def slowly() -> Embedder:
+        asked.append(1)
+        go.wait()
+        return minilm_embedder
+
+    with Searcher(store, slowly) as searcher:
+        begun = monotonic()
+        for _ in range(3):
+            found = searcher.search("kernel", wait=0.0)
+            assert (len(found.results), found.pending) == (1, True)
+            assert "alone: the meaning is on its way" in found.status
+        assert monotonic() - begun < 10
+        go.set()
+        assert "6 of 6 embedded" in searcher.search("kernel", wait=60.0).status
+        assert len(asked) == 1
+
+
+def test_why_there_is_no_model_is_told_to_who_does_not_wait(store: Store, ids: dict[str, int]) -> None:
+    go = threading.Event()
+
+    def slowly() -> Embedder:
+        go.wait()
+        return nobody()
+
+    with Searcher(store, slowly) as searcher:
+        assert searcher.search("kernel", wait=0.0).pending
+        go.set()
+        found = searcher.search("kernel", wait=60.0)
+        assert (found.pending, "the model is not here" in found.status) == (False, True)

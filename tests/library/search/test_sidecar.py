@@ -95,6 +95,28 @@ def test_a_swap_is_read_from_the_table(shelf: Store) -> None:
     assert best(shelf) == (anew(shelf).rank(rows(1, 99)[0], 5).ids.tolist(), READ)
 
 
+def test_a_copy_that_is_put_back_and_goes_on(shelf: Store) -> None:
+    """What the file has of passages whose ids are others' now is not believed."""
+    shelf.close()
+    copy = shelf.path.read_bytes()
+    with Store.open(shelf.path) as store:
+        give(store, put(store, "/b", [f"b{number}" for number in range(40)]), rows(40, 2))
+        meaning = Meaning(store)
+        best(store, meaning)
+        meaning.keep()
+    shelf.path.write_bytes(copy)
+    with Store.open(shelf.path) as store:
+        ids = put(store, "/c", [f"c{number}" for number in range(40)])
+        give(store, ids, np.concatenate([rows(39, 3), rows(1, 99)]))
+        meaning = Meaning(store)
+        assert best(store, meaning) == (anew(store).rank(rows(1, 99)[0], 5).ids.tolist(), MAPPED)
+        assert best(store, meaning)[0][0] == ids[-1]
+        meaning.keep()
+        loaded = sidecar.load(place(store), store.path, stamp(store))
+        assert loaded is not None
+        assert loaded.parts[0].rows[-1].tobytes() == rows(1, 99).tobytes()
+
+
 def changed(at: int, size: int = 1):
     """Other bytes at a place."""
 

@@ -2,14 +2,16 @@
 
 import os
 import sqlite3
+from functools import partial
 
 import numpy as np
 import pytest
 
 from bankml.errors import StoreError
-from bankml.library.search import sidecar
+from bankml.library.search import approximate, sidecar
 from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep import doctor
+from bankml.library.upkeep.doctor import neighbours
 from bankml.library.upkeep.reindex import reindex
 from bankml.store import Store, config, connection, migrations, successor, vectors
 from bankml.store import store as store_module
@@ -271,6 +273,29 @@ def test_a_matrix_that_differs_from_the_table_is_removed(
     assert examine(kb)["matrix"].examples == ("chunk 299",)
     assert repair(kb) == ["the matrix was removed; the next search makes it anew"]
     assert examine(kb) == {}
+
+
+def test_an_index_of_neighbours_is_made_where_it_is_asked_for(kb, examine, repair, settings, monkeypatch):
+    """None is nothing wrong."""
+    pytest.importorskip("usearch")
+    few = partial(neighbours.neighbours, large=5)
+    assert neighbours.neighbours(kb, settings).found == "none is needed: every search is exact"
+    monkeypatch.setattr(neighbours, "neighbours", few)
+    assert examine(kb) == {}
+    assert "`bankml doctor --repair` makes it" in few(kb, settings).found
+    assert not approximate.place(kb.path).exists()
+    assert repair(kb) == ["the index of neighbours was made"]
+    assert approximate.place(kb.path).exists()
+    assert few(kb, settings).found.startswith("searches use it")
+    assert repair(kb) == []
+
+
+def test_an_index_of_neighbours_that_cannot_be_written_is_told(kb, repair, monkeypatch):
+    pytest.importorskip("usearch")
+    monkeypatch.setattr(neighbours, "neighbours", partial(neighbours.neighbours, large=5))
+    approximate.place(kb.path).mkdir()
+    (approximate.place(kb.path) / "full").touch()
+    assert repair(kb) == ["the index of neighbours could not be written; searches are exact"]
 
 
 def test_files_that_are_gone_or_changed(kb, examine, tmp_path):

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from bankml.errors import BusyError, Error
-from bankml.library.upkeep.doctor import file, matrix, model, passages, sources, vectors
+from bankml.library.upkeep.doctor import file, matrix, model, neighbours, passages, sources, vectors
 from bankml.library.upkeep.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
 from bankml.store import Store
@@ -46,6 +46,7 @@ def checks(store: Store, settings: Settings) -> list[tuple[str, Check]]:
         ("vectors", partial(vectors.numbers, store)),
         ("coverage", partial(vectors.recipes, store, settings)),
         ("matrix", partial(matrix.matrix, store, settings)),
+        ("neighbours", partial(neighbours.neighbours, store, settings)),
         ("files", partial(sources.files, store)),
         ("model", partial(model.model, store, settings)),
     ]
