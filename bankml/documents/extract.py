@@ -14,10 +14,10 @@ from bankml.documents.kinds import kind
 from bankml.documents.markdown import markdown
 from bankml.documents.plain import plain
 from bankml.documents.rows import jsonl, separated
+from bankml.documents.source import LARGEST
 from bankml.errors import DocumentError
 
 EXTRACTOR = 1  # raised when the same file would give another text or other blocks
-LARGEST = 64 << 20  # bytes
 
 READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
     "text": plain,

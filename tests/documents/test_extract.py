@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bankml.documents.extract import LARGEST, READERS, extract
+from bankml.documents.extract import READERS, extract
+from bankml.documents.source import LARGEST
 from bankml.errors import DocumentError
 from tests.documents.soundness import assert_sound
 

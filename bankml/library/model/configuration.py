@@ -13,7 +13,7 @@ from bankml.models.prefixes import Override
 FILE = "config.yaml"
 CHUNK_TOKENS = 256
 CHUNK_OVERLAP = 32
-FEWEST_TOKENS, MOST_TOKENS = 16, 8192  # bge-m3 reads 8,192, and no model that the engine runs reads more
+FEWEST_TOKENS, MOST_TOKENS = 64, 8192  # bge-m3 reads 8,192, and no model that the engine runs reads more
 MOST_CHARACTERS = 1000  # of a name or a prefix; the longest of a known family has 80
 SHOWN = 80  # characters of a value in an error
 
