@@ -53,8 +53,8 @@ class Configuration:
 
     @property
     def chunk_overlap(self) -> int:
-        """Tokens that a chunk has in common with the one before, at most; less by itself where chunks are short."""
-        return min(CHUNK_OVERLAP, self.chunk_tokens // 2) if self.overlap is None else self.overlap
+        """Tokens that a chunk has in common with the one before, at most."""
+        return CHUNK_OVERLAP if self.overlap is None else self.overlap
 
     @cached_property
     def prefixes(self) -> Override | None:
