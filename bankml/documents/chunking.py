@@ -20,6 +20,7 @@ from bankml.errors import DocumentError, InputError
 CHUNKER = 1  # raised when the same text would be cut into other passages
 SIZE, OVERLAP = 256, 32  # tokens
 PASSAGES = 250_000  # of a document: as many as 64 MiB have at a token a byte
+PLAIN = frozenset("text rst markdown json jsonl csv".split())  # whose titles stand in them, or are their files' names
 LEAST = 24  # tokens that must be left to text: a character may be 18 (U+FDFA)
 
 
@@ -65,7 +66,8 @@ def _drafts(
     """The passages as the costs of their pieces have them."""
     found = list(found)
     special = int(count([""])[0])
-    paths = {span.path: titled(extracted.title, span.path) for span in found}
+    title = _title(extracted)
+    paths = {span.path: titled(title, span.path) for span in found}
     lines = breadcrumbs(paths.values(), count, special + size // 4)
     at, headers = measured.pieces, Headers(extracted, count, special + size // 8)
     packing = Packing(
@@ -84,6 +86,19 @@ def _drafts(
                 raise DocumentError(f"has more than {PASSAGES:,} passages: split it, or leave it out")
             drafts.append(_Draft(heading, line, at[first].start, at[body].start, at[end - 1].end))
     return drafts
+
+
+def _title(extracted: Extracted) -> str:
+    """Of plain texts what stands above their headings, as front matter does.
+
+    Else it is their first heading, which is above what is below it alone, or the file's name, and a copy of a text is
+    to be the same passages. Of others, as of code, the file's name says the most.
+    """
+    first = extracted.blocks[0] if extracted.blocks else None
+    if not first or extracted.type not in PLAIN:
+        return extracted.title
+    above = extracted.text[first.start : first.end] if first.kind != "heading" else ""
+    return extracted.title if extracted.title in above else ""
 
 
 def _fitting(text: str, drafts: list[_Draft], count: Count, size: int) -> Iterator[tuple[_Draft, int]]:

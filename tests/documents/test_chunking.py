@@ -251,8 +251,16 @@ def test_what_stands_before_a_class_is_not_in_it(name, program):
     ],
 )
 def test_the_title_of_the_document_is_above_all_headings_that_do_not_say_it(title, text, headings):
-    found = chunks(replace(markdown(text), title=title), words)
+    found = chunks(replace(markdown(text), title=title, type="pdf"), words)
     assert [chunk.heading for chunk in found] == headings
+
+
+def test_a_text_is_the_same_passages_under_another_name():
+    text = "# One\n\nWords.\n\n# Two\n\n" + " ".join(sentences(20))
+    assert [chunk.heading for chunk in chunks(extract("a.md", text.encode()), words)] == ["One", "Two"]
+    found = chunks(extract("a.md", f"---\ntitle: Both\n---\n{text}".encode()), words)
+    assert [chunk.heading for chunk in found] == ["Both", "Both > One", "Both > Two"]
+    assert chunks(extract("a.md", b"Words."), words) == chunks(extract("b.md", b"Words."), words)
 
 
 def test_short_rows_are_one_passage_and_what_becomes_of_a_table_is_some_times_its_size():
@@ -266,7 +274,7 @@ def test_names_of_columns_that_are_longer_than_their_rows_are_told_once_a_passag
     names = ",".join(f"number of the column {n}" for n in range(30))
     table = f"{names}\n" + f"{','.join('x' * 30)}\n" * 300
     found = chunks(extract("a.csv", table.encode()), words, 256)
-    assert all(chunk.heading.startswith("a.csv > number of the column 0, number of") for chunk in found)
+    assert all(chunk.heading.startswith("number of the column 0, number of") for chunk in found)
     assert sum(len(chunk.embedded) for chunk in found) < 6 * len(table)
     assert found[-1].line + found[-1].text.count("\n\n") == 301
 
