@@ -6,6 +6,7 @@ from bankml.utf8 import whole
 
 BETWEEN = "\n\n"
 LARGEST = 1 << 28  # characters: a header repeated in each row, or a few bytes that unpack to more
+BLOCKS = 1_000_000  # some 300 bytes each until they are cut
 
 
 class Assembly:
@@ -24,6 +25,8 @@ class Assembly:
             return
         if self._length + len(text) > LARGEST:
             raise DocumentError(f"would become a text of more than {LARGEST >> 20} million characters: split it")
+        if len(self.blocks) == BLOCKS:
+            raise DocumentError(f"has more than {BLOCKS:,} rows or paragraphs: split it")
         if self._parts:
             self._parts.append(BETWEEN)
             self._length += len(BETWEEN)

@@ -1,5 +1,6 @@
 """The titles above a passage as one line that leaves most of the room to the passage."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -7,6 +8,8 @@ from bankml.documents.counting import Count, batched
 
 BETWEEN = " > "
 CUT = "…"
+
+WORD = re.compile(r"\w+")
 
 Path = tuple[str, ...]
 
@@ -16,6 +19,18 @@ class Breadcrumb(NamedTuple):
 
     line: str
     tokens: int
+
+
+def titled(title: str, path: Path) -> Path:
+    """The path below the document's title, where the headings do not say it; in place of the first if it says that."""
+    said, own = _words(path[:1]), _words([title])
+    if own <= _words(path):
+        return path
+    return (title, *path[1:]) if said and said <= own else (title, *path)
+
+
+def _words(titles: Iterable[str]) -> set[str]:
+    return {word for title in titles for word in WORD.findall(title.casefold())}
 
 
 def breadcrumbs(paths: Iterable[Path], count: Count, most: int) -> dict[Path, Breadcrumb]:

@@ -19,6 +19,8 @@ class Chosen:
     def __init__(self, include: Iterable[str], exclude: Iterable[str], known: Callable[[str], bool]) -> None:
         include = list(include)
         self._include, self._exclude, self._known = Patterns(include), Patterns(exclude), known
+        parts = (part for pattern in include for part in pattern.split("/") if part.strip("*"))
+        self._named = [Patterns([part]) for part in parts if not part.startswith("!")]
         self._asked = {found[1].casefold() for pattern in include if (found := ENDING.search(pattern))}
         self._here = os.path.join(os.getcwd(), "")
 
@@ -34,6 +36,10 @@ class Chosen:
         """Whether it can be a document."""
         name = os.path.basename(path)
         return name.rpartition(".")[2].casefold() in self._asked or self._known(name)
+
+    def asked(self, name: str) -> bool:
+        """Whether a pattern means a file or a folder of this name by more than that it is anywhere."""
+        return any(pattern.match(name) for pattern in self._named)
 
     def _below(self, path: str, folder: str) -> Iterator[str]:
         for base in (os.path.join(folder, ""), self._here):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bankml.documents.breadcrumbs import BETWEEN, breadcrumbs
+from bankml.documents.breadcrumbs import BETWEEN, breadcrumbs, titled
 from bankml.documents.chunk import Chunk, embedded
 from bankml.documents.counting import Count, batched
 from bankml.documents.cuts import mark, parts
@@ -15,10 +15,12 @@ from bankml.documents.places import Places
 from bankml.documents.sections import sections
 from bankml.documents.spans import Span, spans
 from bankml.documents.tables import Headers
-from bankml.errors import InputError
+from bankml.errors import DocumentError, InputError
 
 CHUNKER = 1  # raised when the same text would be cut into other passages
 SIZE, OVERLAP = 256, 32  # tokens
+PASSAGES = 250_000  # of a document: as many as 64 MiB have at a token a byte
+PLAIN = frozenset("text rst markdown json jsonl csv".split())  # whose titles stand in them, or are their files' names
 LEAST = 24  # tokens that must be left to text: a character may be 18 (U+FDFA)
 
 
@@ -28,7 +30,8 @@ def chunks(extracted: Extracted, count: Count, size: int = SIZE, overlap: int = 
     None has more than `size` tokens by `count`, headings, special tokens and the document's prefix included. None goes
     on into the next section, but neighbouring sections of a few words under one parent are one passage. Within a
     section a passage begins with the last sentences of the one before it, of at most `overlap` tokens. Every character
-    that is no space is in a passage. Raises InputError where `size` leaves no room.
+    that is no space is in a passage. Each stands under the document's title, where its headings do not say it. Raises
+    InputError where `size` leaves no room, and DocumentError where there are more than `PASSAGES`.
     """
     special = int(count([""])[0])
     if size - special < LEAST:
@@ -36,7 +39,7 @@ def chunks(extracted: Extracted, count: Count, size: int = SIZE, overlap: int = 
     text, found = extracted.text, list(sections(extracted))
     whole = (piece for section in found for block in section.blocks for piece in pieces(extracted, block))
     measured = Measured(text, whole, count, special, size // 4)
-    drafts = _drafts(extracted, measured, spans(found, measured, size // 4), count, size, overlap)
+    drafts = _drafts(extracted, measured, spans(found, measured, size), count, size, overlap)
     places = Places(extracted)
     return [
         Chunk(text[draft.start : draft.end], draft.heading, draft.start, draft.end, *places.of(draft.start), tokens)
@@ -63,7 +66,9 @@ def _drafts(
     """The passages as the costs of their pieces have them."""
     found = list(found)
     special = int(count([""])[0])
-    lines = breadcrumbs((span.path for span in found), count, special + size // 4)
+    title = _title(extracted)
+    paths = {span.path: titled(title, span.path) for span in found}
+    lines = breadcrumbs(paths.values(), count, special + size // 4)
     at, headers = measured.pieces, Headers(extracted, count, special + size // 8)
     packing = Packing(
         measured.costs,
@@ -71,14 +76,29 @@ def _drafts(
         mark=lambda number: mark(measured.text, at[number].start),
         repeats=lambda number: at[number].repeats,
     )
-    drafts = []
+    drafts = list[_Draft]()
     for span in found:
-        line, tokens = lines[span.path]
+        line, tokens = lines[paths[span.path]]
         room = size - tokens - headers.tokens(at[span.first].start, at[span.last - 1].end)
         for first, body, end in packing.passages(span.first, span.last, room, overlap):
             heading = BETWEEN.join(filter(None, (line, headers.above(at[first].start))))
+            if len(drafts) == PASSAGES:
+                raise DocumentError(f"has more than {PASSAGES:,} passages: split it, or leave it out")
             drafts.append(_Draft(heading, line, at[first].start, at[body].start, at[end - 1].end))
     return drafts
+
+
+def _title(extracted: Extracted) -> str:
+    """Of plain texts what stands above their headings, as front matter does.
+
+    Else it is their first heading, which is above what is below it alone, or the file's name, and a copy of a text is
+    to be the same passages. Of others, as of code, the file's name says the most.
+    """
+    first = extracted.blocks[0] if extracted.blocks else None
+    if not first or extracted.type not in PLAIN:
+        return extracted.title
+    above = extracted.text[first.start : first.end] if first.kind != "heading" else ""
+    return extracted.title if extracted.title in above else ""
 
 
 def _fitting(text: str, drafts: list[_Draft], count: Count, size: int) -> Iterator[tuple[_Draft, int]]:

@@ -54,9 +54,14 @@ class Conversion:
         return answer.extracted
 
     def close(self) -> None:
-        """Ends the process."""
-        with self._lock:
-            self._end()
+        """Ends the process, whatever it reads: who waits for its answer is told that it ended."""
+        if process := self._process:
+            process.kill()  # before the lock, which is held until it answers: an exit must not wait for that
+        if self._lock.acquire(blocking=False):
+            try:
+                self._end()
+            finally:
+                self._lock.release()
 
     def _asked(self, task: Task) -> bytes:
         process = self._running(unlimited=bool(task.converter))

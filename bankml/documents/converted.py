@@ -12,7 +12,7 @@ PICTURE = re.compile(r"!\[([^\]\n]{0,2000})\]\([^)\n]{0,2000}\)")
 
 def converted(kind: str, name: str, text: str) -> Extracted:
     """With the pages that its comments tell, and of pictures their descriptions alone."""
-    source = markdown(name, PICTURE.sub(r"\1", text.replace("\r\n", "\n")), ())
+    source = markdown(name, PICTURE.sub(r"\1", text.replace("\r\n", "\n")), (), comments=True)
     assembly, page = Assembly(), None
     for block in source.blocks:
         words = source.text[block.start : block.end]

@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from bankml.documents.assembly import BLOCKS
 from bankml.documents.extracted import Block, Kind
+from bankml.errors import DocumentError
 
 NEWLINE = re.compile(r"\r\n?|\n")
 SPACE = re.compile(r"\s*")
+LINES = 4_000_000  # some 40 bytes each while blocks are looked for
 
 
 class Span(NamedTuple):
@@ -21,18 +24,25 @@ class Span(NamedTuple):
 
 def covering(text: str, found: Iterable[Span], gap: Kind = "paragraph") -> tuple[Block, ...]:
     """The spans, which are in order, as blocks with their lines; what lies between them is blocks of kind `gap`."""
-    blocks, at, line = [], 0, 1
+    blocks, at, line = list[Block](), 0, 1
     for span in _whole(text, found, gap):
         start, end = _trimmed(text, span)
         if start < end:
             line += text.count("\n", at, start)
             at = start
+            if len(blocks) == BLOCKS:
+                raise DocumentError(f"has more than {BLOCKS:,} paragraphs: split it")
             blocks.append(Block(start, end, span.kind, span.level, line))
     return tuple(blocks)
 
 
 def starts(text: str) -> list[int]:
-    """Where each line begins, and the end of the text; `\\r\\n`, `\\n` and a lone `\\r` end a line."""
+    """Where each line begins, and the end of the text; `\\r\\n`, `\\n` and a lone `\\r` end a line.
+
+    Raises DocumentError where there are too many.
+    """
+    if text.count("\n") + text.count("\r") - text.count("\r\n") > LINES:
+        raise DocumentError(f"has more than {LINES:,} lines: split it")
     found = [0, *(newline.end() for newline in NEWLINE.finditer(text))]
     return found if found[-1] == len(text) else [*found, len(text)]
 

@@ -13,7 +13,7 @@ KEYWORD = re.compile(
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|sealed|open|async|pub(?:\([^)\n]{0,40}\))?"
     r"|unsafe|extern(?: \"C\")?|inline|constexpr|partial|data|case|local|declare)[ \t]+){0,8}"
     r"(?:class|struct|interface|enum|union|trait|impl|fn|func|function|fun|def|defp|defmodule|module|namespace|object"
-    r"|protocol|extension|sub|procedure|macro_rules!|template|typedef|type|CREATE|create)\b"
+    r"|protocol|extension|sub|procedure|macro_rules!|template|typedef|type|CREATE|create)\b(?![ \t]*[=:.,;)\]])"
 )
 FUNCTION = re.compile(
     r"(?!(?:if|elif|else|for|foreach|while|until|switch|return|do|try|catch|using|with|assert|print|echo|defer)\b)"

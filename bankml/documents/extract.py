@@ -12,12 +12,13 @@ from bankml.documents.html import html
 from bankml.documents.json_document import json_document
 from bankml.documents.kinds import kind
 from bankml.documents.markdown import markdown
+from bankml.documents.notebook import notebook
 from bankml.documents.plain import plain
 from bankml.documents.rows import jsonl, separated
+from bankml.documents.source import LARGEST
 from bankml.errors import DocumentError
 
 EXTRACTOR = 1  # raised when the same file would give another text or other blocks
-LARGEST = 64 << 20  # bytes
 
 READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
     "text": plain,
@@ -27,6 +28,7 @@ READERS: dict[str, Callable[[str, str, tuple[str, ...]], Extracted]] = {
     "code": code,
     "json": json_document,
     "jsonl": jsonl,
+    "notebook": notebook,
     "csv": separated,
 }
 DECLARED = {"html": IN_HTML, "code": IN_CODE}

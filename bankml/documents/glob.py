@@ -18,6 +18,7 @@ class Glob:
         fixed = next(number for number, part in enumerate(parts) if MAGIC.search(part))
         self.base = os.path.abspath(os.sep.join([*parts[:fixed], ""]) or ".")
         wanted = [part for part in parts[fixed:] if part]
+        self._asked = Patterns([wanted[-1]]) if wanted and wanted[-1].strip("*") else None
         self._whole = Patterns(["/" + "/".join(wanted)])
         told = wanted.index(ANY) if ANY in wanted else len(wanted)
         self._starts = [Patterns(["/" + "/".join(wanted[: depth + 1])]) for depth in range(told)]
@@ -25,6 +26,10 @@ class Glob:
     def matches(self, below: str) -> bool:
         """Whether a file is wanted, by its path below the base."""
         return self._whole.covers(below)
+
+    def asks(self, name: str) -> bool:
+        """Whether its last part means files of this name by more than that they are there."""
+        return self._asked is not None and bool(self._asked.match(name))
 
     def leads(self, below: str) -> bool:
         """Whether wanted files may lie in a folder, whose path below the base ends in a slash."""

@@ -1,16 +1,28 @@
 """HTML → headings, paragraphs, lists, tables and code: what a reader of the page sees, without its navigation."""
 
 import re
+from html import unescape
 
 from bankml.documents.assembly import Assembly
 from bankml.documents.extracted import Extracted, Kind
 from bankml.documents.markup import Token, tokens
-from bankml.documents.titles import of_file, shortened
+from bankml.documents.titles import PERMALINK, of_file, shortened
 
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 LISTS = frozenset("ul ol dl menu dir".split())
 NEVER = frozenset("script style template noscript svg math iframe object canvas audio video noembed noframes".split())
 NOISE = frozenset("nav footer button select datalist dialog".split())  # kept where a page is nothing else
+ROLES = frozenset("navigation search banner contentinfo dialog alertdialog menu menubar toolbar".split())
+# Links of a heading to itself, what DocBook and Sphinx lead on with, and mdBook's help.
+CLASSES = frozenset(
+    "headerlink hash-link permalink doc-anchor navheader navfooter sphinxsidebar skip-link footer".split()
+)
+IDS = frozenset(["mdbook-help-container", "mdbook-help-popup"])
+MARKED = "*"  # in place of a name: what its attributes leave out
+SKIP = re.compile(
+    r"skip (?:to|navigation)(?: the)?(?: main| primary| page)?(?: content| navigation| search| footer)?\W*", re.I
+)
+TEXINFO = re.compile(r"(?=.*\bUp: )(?:Next|Previous|Prev|Up): [^\n]{1,300}")  # what leads on, above and below a page
 # What ends a line of text; in lists and tables, where it is set out by LINES, it is a space.
 BLOCKS = frozenset(
     "address article aside blockquote body center details div fieldset figcaption figure footer form head header "
@@ -25,7 +37,7 @@ DECLARED = re.compile(
 
 def html(name: str, text: str, notes: tuple[str, ...]) -> Extracted:
     """Blocks have the line of their first words."""
-    reading = _read(text, NEVER | NOISE)
+    reading = _read(text, NEVER | NOISE | {"aside", MARKED})
     if not reading.assembly.blocks:
         reading = _read(text, NEVER)
     title = shortened(reading.title) or shortened(reading.first_heading) or of_file(name)
@@ -53,6 +65,8 @@ class _Reading:
         self.outside = ""  # the element that is being left out
         self._left_out = left_out
         self._depth = 0  # of it within itself
+        self._ends = ""  # its tag
+        self._main = 0  # of what is the page's own, whose asides are
         self._open = {"title": 0, "pre": 0, "table": 0, "list": 0}
         self._level = 0  # of the heading that is open
         self._words: list[str] = []
@@ -60,8 +74,8 @@ class _Reading:
 
     def read(self, token: Token) -> None:
         """The next token of the page."""
-        if self.outside or token.tag in self._left_out:
-            self._leave_out(token)
+        if outside := self.outside or self._why(token):
+            self._leave_out(token, outside)
         elif token.tag:
             self._tag(token)
         elif self._open["title"]:
@@ -77,16 +91,28 @@ class _Reading:
         if kind != "code":
             lines = (" ".join(line.split()).strip("| ") for line in text.split("\n"))
             text = "\n".join(line for line in lines if line.strip("- "))
+        if kind == "paragraph" and (SKIP.fullmatch(text) or TEXINFO.fullmatch(text)):
+            text = ""
         if kind == "heading":
-            text = text.replace("\n", " ")
+            text = PERMALINK.sub("", text.replace("\n", " "))
             self.first_heading = self.first_heading or text
         self.assembly.add(text, kind, self._level if kind == "heading" else 0, self._line)
         self._words, self._line = [], None
 
-    def _leave_out(self, token: Token) -> None:
-        if not self.outside and not token.closes and not token.empty:
-            self.outside = token.tag
-        if self.outside and token.tag == self.outside and not token.empty:
+    def _why(self, token: Token) -> str:
+        """By which of the rules it is left out, if it is."""
+        if token.tag == "aside" and self._main:
+            return ""
+        if token.tag in self._left_out:
+            return token.tag
+        return MARKED if MARKED in self._left_out and not token.closes and _is_marked(token) else ""
+
+    def _leave_out(self, token: Token, why: str) -> None:
+        if token.empty:
+            return
+        if not self.outside and not token.closes:
+            self.outside, self._ends = why, token.tag
+        if self.outside and token.tag == self._ends:
             self._depth += -1 if token.closes else 1
             self.outside = self.outside if self._depth else ""
 
@@ -96,6 +122,10 @@ class _Reading:
         self._words.append(token.text if self._open["pre"] else SPACES.sub(" ", token.text))
 
     def _tag(self, token: Token) -> None:
+        if token.tag in ("main", "article"):
+            self._main = max(0, self._main + (-1 if token.closes else 1))
+        if token.tag == "img" and (alt := unescape(token.attribute("alt") or "").strip()):
+            self._text(Token(token.line, f" {alt} "))
         tag = "list" if token.tag in LISTS else token.tag
         if tag in self._open:
             nested = self._open[tag] - token.closes > 0 or (tag == "list" and self._open["table"] > 0)
@@ -122,3 +152,16 @@ class _Reading:
         if self._level:
             return "heading"
         return "table" if self._open["table"] else "list" if self._open["list"] else "paragraph"
+
+
+def _is_marked(token: Token) -> bool:
+    """Whether its attributes say that it is not seen, or is no part of what the page says."""
+    if not token.attributes or token.tag in ("html", "body", "main"):
+        return False
+    if token.attribute("hidden") not in (None, "until-found") or token.attribute("aria-hidden") == "true":
+        return True
+    return (
+        (token.attribute("role") or "").lower() in ROLES
+        or token.attribute("id") in IDS
+        or not CLASSES.isdisjoint((token.attribute("class") or "").split())
+    )

@@ -6,15 +6,21 @@ from bankml.documents.json_tree import Branch, Leaf, Node, tree
 from bankml.documents.plain import plain
 from bankml.documents.rows import jsonl, pair
 from bankml.documents.titles import of_file, shortened
+from bankml.errors import DocumentError
 
 DEEPEST = 6  # level of a heading
 KEY = 200  # characters
 
 
 def json_document(name: str, text: str, notes: tuple[str, ...]) -> Extracted:
-    """Of what is no JSON: JSON lines if that is what it is, else its text as it stands."""
+    """Of what is no JSON: JSON lines if that is what it is, else its text as it stands.
+
+    Raises DocumentError where it has too many values.
+    """
     try:
         root = tree(text)
+    except DocumentError:
+        raise
     except ValueError as error:
         lines = jsonl(name, text, notes)
         good = sum(block.kind == "row" for block in lines.blocks)
@@ -31,7 +37,7 @@ def _write(assembly: Assembly, root: Node) -> None:
     left: list[tuple[str, Node, int]] = [("", root, 0)]
     while left:
         key, node, depth = left.pop()
-        assembly.add(key[:KEY], "heading", min(depth, DEEPEST), node.line)
+        assembly.add(key, "heading", min(depth, DEEPEST), node.line)
         if isinstance(node, Leaf):
             assembly.add(node.text, "row", line=node.line)
             continue
@@ -49,11 +55,14 @@ def _write(assembly: Assembly, root: Node) -> None:
                 line = line or member.line
                 lines.append(pair(name, text))
             else:
-                nested.append(
-                    ((name.strip() or "-") if node.is_object else f"{key.split('[')[0]}[{number}]", member, depth + 1)
-                )
+                nested.append((_key(name) if node.is_object else f"{key.split('[')[0]}[{number}]", member, depth + 1))
         assembly.add("\n".join(filter(None, lines)), "row", line=line)
         left.extend(reversed(nested))
+
+
+def _key(name: str) -> str:
+    """As a heading, which the members of an array repeat."""
+    return name.strip()[:KEY] or "-"
 
 
 def _is_flat(branch: Branch) -> bool:

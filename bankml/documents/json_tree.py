@@ -3,13 +3,19 @@
 import json
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 
 import orjson
 
+from bankml.errors import DocumentError
 from bankml.utf8 import whole
 
 # Of a text that is known to be JSON: a string, a bracket, or a number or word.
 TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)"|([\[{])|([\]}])|([^\s,:\[\]{}"]++)', re.DOTALL)
+
+VALUES = 1_000_000  # of one text: each takes some 200 bytes until it is written out
+# Whatever the text: a string that never ends is one to the end, so nothing is looked for twice.
+BEGINS = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|([\[{,])', re.DOTALL)
 
 LENIENT = re.compile(r"NaN|Infinity|\\u[dD]")  # what Python's own parser takes, and orjson does not
 
@@ -35,7 +41,10 @@ Node = Leaf | Branch
 
 
 def tree(text: str) -> Node:
-    """Its root. Raises ValueError, with what is wrong, where the text is no JSON or nested too deeply."""
+    """Its root. Raises ValueError, with what is wrong, where the text is no JSON or nested too deeply.
+
+    Raises DocumentError where it has too many values.
+    """
     value(text)
     open: list[Branch] = [Branch(1, False)]
     key: str | None = None
@@ -59,7 +68,12 @@ def tree(text: str) -> Node:
 
 
 def value(text: str) -> object:
-    """What the text says. Raises ValueError where it is no JSON or nested too deeply."""
+    """What the text says. Raises ValueError where it is no JSON or nested too deeply.
+
+    Raises DocumentError, before anything is made of it, where it has more than `VALUES` values.
+    """
+    if _has_too_many(text):
+        raise DocumentError(f"has more than {VALUES:,} values, which is no document to be read: split it")
     try:
         return orjson.loads(text)
     except ValueError:
@@ -69,6 +83,13 @@ def value(text: str) -> object:
         return json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _has_too_many(text: str) -> bool:
+    if sum(map(text.count, "[{,")) <= VALUES:  # those within strings, too
+        return False
+    found = (begin for begin in BEGINS.finditer(text) if begin.group(1))
+    return next(islice(found, VALUES, None), None) is not None
 
 
 def _leaf(string: str | None, word: str | None) -> str:

@@ -14,6 +14,7 @@ SUFFIXES = {
     "html": "html htm xhtml shtml",
     "json": "json geojson webmanifest har",
     "jsonl": "jsonl ndjson ldjson",
+    "notebook": "ipynb",
     "csv": "csv tsv tab",
     "code": "py pyi pyw pyx pxd c h cc cpp cxx hpp hh hxx cu cuh m mm java kt kts scala groovy gradle js jsx mjs cjs "
     "ts tsx mts cts vue svelte go rs rb php pl pm lua r jl cs fs fsx vb swift dart ex exs erl hrl hs lhs ml "

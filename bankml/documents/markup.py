@@ -16,6 +16,8 @@ COMMENT_END = re.compile(r"--!?>")
 CDATA, CDATA_END = "<![CDATA[", "]]>"
 RAW = frozenset("script style textarea title xmp iframe noembed noframes".split())  # without tags within
 TEXTS = frozenset("textarea title".split())  # that have text within, and may lack their end
+VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())  # nothing ends these
+ATTRIBUTE = re.compile(r"([^\s\"'>/=]++)(?:\s*+=\s*+(\"[^\"]*+\"|'[^']*+'|[^\s>\"']++))?+")
 HUGE = re.compile(r"&#[0-9]{8,}+;?")  # int() refuses more than 4,300 digits
 
 
@@ -27,6 +29,14 @@ class Token(NamedTuple):
     tag: str = ""
     closes: bool = False
     empty: bool = False  # `<br/>`
+    attributes: str = ""  # as they are written
+
+    def attribute(self, name: str) -> str | None:
+        """Its value, its entities as they are, "" where it has none; None where the tag has no such attribute."""
+        if name not in self.attributes and name not in self.attributes.lower():
+            return None
+        found = (one.groups() for one in ATTRIBUTE.finditer(self.attributes))
+        return next(((value or "").strip("\"'") for key, value in found if key.lower() == name), None)
 
 
 class _Piece(NamedTuple):
@@ -51,7 +61,9 @@ def tokens(text: str) -> Iterator[Token]:
 def _token(text: str, piece: _Piece, line: int) -> Token:
     if piece.tag:
         closes, name = piece.tag.groups()
-        return Token(line, tag=name.lower(), closes=bool(closes), empty=text.endswith("/>", piece.start, piece.end))
+        name, empty = name.lower(), text.endswith("/>", piece.start, piece.end)
+        rest = text[piece.tag.end(2) : piece.end - 1 - empty]
+        return Token(line, tag=name, closes=bool(closes), empty=empty or name in VOID, attributes=rest)
     words = text[piece.start : piece.end]
     return Token(line, words if piece.as_is or "&" not in words else html.unescape(HUGE.sub("\ufffd", words)))
 

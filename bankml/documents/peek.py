@@ -7,6 +7,7 @@ from bankml.documents.kinds import KINDS, NAMES
 from bankml.documents.source import FLAGS
 
 PACKED = frozenset("pdf docx pptx xlsx epub".split())  # documents that are no text
+LINE = 500  # bytes of code, on an average of what is looked at
 BEGINNINGS = (b"%PDF", b"PK\3\4")  # of these
 
 
@@ -17,16 +18,26 @@ def known(name: str) -> bool:
     return not ending or ending in KINDS or ending in PACKED or name in NAMES
 
 
-def begins_binary(path: str) -> bool:
-    """Whether no document begins so. False where it cannot be read: reading it will say why."""
+def beginning(path: str) -> bytes:
+    """Its first bytes; none where it cannot be read: reading it will say why."""
     try:
         descriptor = os.open(path, FLAGS)
     except OSError:
-        return False
+        return b""
     try:
-        head = os.read(descriptor, LOOKED_AT)
+        return os.read(descriptor, LOOKED_AT)
     except OSError:
-        return False
+        return b""
     finally:
         os.close(descriptor)
+
+
+def begins_binary(head: bytes) -> bool:
+    """Whether no document begins so."""
     return is_binary(head) and not head.startswith(BEGINNINGS)
+
+
+def begins_generated(name: str, head: bytes) -> bool:
+    """Whether this is a program that nobody wrote, by the length of its lines."""
+    of_code = KINDS.get(os.path.splitext(name.lower())[1][1:]) == "code"
+    return of_code and len(head) > LINE * (1 + head.count(b"\n"))

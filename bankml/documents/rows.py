@@ -1,16 +1,17 @@
-"""JSON lines, and tables of separated values → a row for each line, "column: value"."""
+"""JSON lines, and tables of separated values → a row for each line, "column: value" where the names are short."""
 
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
-from itertools import islice, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Literal
 
 from bankml.documents.assembly import LARGEST, Assembly
 from bankml.documents.extracted import Extracted
 from bankml.documents.json_tree import value
 from bankml.documents.titles import of_file
+from bankml.errors import DocumentError
 
 if TYPE_CHECKING:
     import _csv
@@ -20,6 +21,7 @@ KEYS = 4  # of a path that are told
 DELIMITERS = ",;\t|"
 SNIFFED = 1 << 16  # characters
 SAMPLE = 50  # rows
+NAMES = 2  # characters of names for each of a row's own that are repeated; above that they stand above all rows
 MISTAKEN = 1000  # lines in one cell: somebody's quotation mark, that no other ends
 
 
@@ -31,6 +33,8 @@ def jsonl(name: str, text: str, notes: tuple[str, ...]) -> Extracted:
             continue
         try:
             pairs = "\n".join(_pairs(value(line)))
+        except DocumentError:
+            raise
         except ValueError:
             bad, first_bad = bad + 1, first_bad or number
             continue
@@ -46,7 +50,7 @@ def _pairs(root: object) -> Iterator[str]:
     while left:
         path, node = left.pop()
         if isinstance(node, dict):
-            left.extend(((*path, key)[-KEYS:], member) for key, member in reversed(node.items()))
+            left.extend(((*path, key[:NAME])[-KEYS:], member) for key, member in reversed(node.items()))
         elif isinstance(node, list) and any(isinstance(member, dict | list) for member in node):
             left.extend((path, member) for member in reversed(node))
         elif text := ", ".join(map(_scalar, node)) if isinstance(node, list) else _scalar(node):
@@ -67,13 +71,35 @@ def _scalar(node: object) -> str:
 def separated(name: str, text: str, notes: tuple[str, ...]) -> Extracted:
     """Each row with the names of its columns, where the first row has them."""
     delimiter = "\t" if name.lower().endswith((".tsv", ".tab")) else _delimiter(text[:SNIFFED])
-    assembly, names = Assembly(), list[str]()
-    for number, (line, cells) in enumerate(_rows(text, delimiter)):
-        if number == 0 and are_names(cells) and text.find("\n", 0, -1) >= 0:
-            names = [cell.strip()[:NAME] for cell in cells]
+    assembly, rows, names = Assembly(), _rows(text, delimiter), list[str]()
+    for first in islice(rows, 1):
+        if are_names(first[1]) and text.find("\n", 0, -1) >= 0:
+            names = first[1]
         else:
-            assembly.add(row(cells, names), "row", line=line)
+            rows = chain([first], rows)
+    add_table(assembly, names, rows, 1)
     return assembly.extracted("csv", of_file(name), notes)
+
+
+def add_table(
+    assembly: Assembly, names: list[str], rows: Iterable[tuple[int | None, list[str]]], level: int = 1
+) -> None:
+    """Rows with their lines. `level`: of the heading that the names of the columns are, where rows do not repeat them.
+
+    A hundred columns of long names would else make a text fifty times the table's.
+    """
+    names, rows = [name.strip()[:NAME] for name in names], iter(rows)
+    sample = list(islice(rows, SAMPLE))
+    once = len(sample) == SAMPLE and _are_long(names, [cells for _, cells in sample])
+    if once:
+        assembly.add(", ".join(filter(None, names)), "heading", level, sample[0][0])
+    for line, cells in chain(sample, rows):
+        assembly.add(" | ".join(cell.strip() for cell in cells) if once else row(cells, names), "row", line=line)
+
+
+def _are_long(names: list[str], rows: list[list[str]]) -> bool:
+    told = sum(len(name) for cells in rows for name, cell in zip(names, cells, strict=False) if cell.strip())
+    return told > NAMES * sum(len(cell.strip()) for cells in rows for cell in cells)
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

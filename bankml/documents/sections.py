@@ -7,6 +7,12 @@ from dataclasses import dataclass, replace
 from bankml.documents.extracted import Block, Extracted
 
 MARKS = re.compile(r"\A[^\S\n]{0,3}#{1,6}(?=\s)|[^\S\n]#+\s*\Z|\n[^\S\n]{0,3}(?:=+|-+)\s*\Z")  # Markdown's own
+INLINE = (  # of Markdown, and what replaces it: what it says of how a heading looks and where it leads
+    (re.compile(r"<!--.*?-->|</?(?:a|span|img|br|code|kbd|sup|sub|b|i|em|strong)\b[^<>]*>", re.DOTALL), ""),
+    (re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:[^\S\n]+\"[^\"\n]*\")?\)|\[[^\[\]]*\])"), r"\1"),
+    (re.compile(r"[^\S\n]*\{[#.:][^{}\n]*\}(?=[^\S\n]*(?:\n|\Z))"), ""),
+    (re.compile(r"(\*{1,3}|`+)(?=\S)([^*`\n]+)(?<=\S)\1"), r"\2"),
+)
 LONGEST = 256  # characters of a title in a breadcrumb
 ROW = 1 << 16  # the level of a row, which is a section without a heading: below any heading's
 
@@ -41,9 +47,12 @@ def sections(extracted: Extracted) -> Iterator[Section]:
         yield replace(held, leads=False)
 
 
-def title(text: str) -> str:
-    """A heading as a title: without marks of Markdown, in one line, not too long."""
-    words = " ".join(MARKS.sub("", text[: 4 * LONGEST]).split())
+def title(text: str, code: bool = False) -> str:
+    """A heading as a title: without marks of Markdown, in one line, not too long. In `code` they mean something."""
+    text = text[: 4 * LONGEST]
+    for pattern, said in () if code else INLINE:
+        text = pattern.sub(said, text)
+    words = " ".join((text if code else MARKS.sub("", text)).split())
     return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
 
 
@@ -61,7 +70,7 @@ def _headed(extracted: Extracted) -> Iterator[Section]:
         else:
             level, own = max(1, block.level), [block]
             above = [pair for pair in above if pair[0] < level]
-            above.append((level, title(extracted.text[block.start : block.end])))
+            above.append((level, title(extracted.text[block.start : block.end], extracted.type == "code")))
     yield from _section(above, level, own)
 
 

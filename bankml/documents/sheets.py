@@ -12,7 +12,7 @@ from openpyxl import load_workbook
 
 from bankml.documents.assembly import Assembly
 from bankml.documents.extracted import Extracted
-from bankml.documents.rows import NAME, are_names, row
+from bankml.documents.rows import add_table, are_names
 from bankml.documents.titles import of_file
 
 
@@ -21,21 +21,18 @@ def sheets(kind: str, name: str, content: bytes) -> Extracted:
     assembly = Assembly()
     for sheet in load_workbook(io.BytesIO(content), read_only=True, data_only=True).worksheets:
         assembly.add(sheet.title, "heading", 1)
-        for text in _rows(sheet.iter_rows(values_only=True)):
-            assembly.add(text, "row")
+        add_table(assembly, *_table(sheet.iter_rows(values_only=True)), level=2)
     return assembly.extracted(kind, of_file(name), ())
 
 
-def _rows(cells: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    """Of a sheet, whose first row that is not empty may name its columns."""
+def _table(cells: Iterable[tuple[object, ...]]) -> tuple[list[str], Iterator[tuple[None, list[str]]]]:
+    """Names and rows of a sheet, whose first row that is not empty may name its columns."""
     rows = (texts for one in cells if any(texts := [_text(cell) for cell in one]))
     head = next(rows, [])
     second = next(rows, None)
-    names = [text[:NAME] for text in head] if second and are_names([text for text in head if text]) else []
-    if not names:
-        yield row(head, [])
-    for texts in rows if second is None else chain([second], rows):
-        yield row(texts, names)
+    names = head if second and are_names([text for text in head if text]) else []
+    first = [texts for texts in ([] if names else head, second) if texts]
+    return names, ((None, texts) for texts in chain(first, rows))
 
 
 def _text(cell: object) -> str:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from bankml.errors import ChangedError, InputError
 from bankml.sizes import human
 
-LARGEST = 64 << 20  # bytes of a file that are read: four thousand pages, and some hundred MB while they are cut
+LARGEST = 64 << 20  # bytes of a file that are read: four thousand pages, and half a GB while they are cut
 TRIES = 3  # readings of a file that is written meanwhile
 # NONBLOCK and the look at what was opened: a pipe that nobody writes to must not keep us.
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY

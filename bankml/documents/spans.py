@@ -21,11 +21,12 @@ class Span(NamedTuple):
     last: int
 
 
-def spans(found: Iterable[Section], measured: Measured, room: int) -> list[Span]:
-    """Of all sections that have pieces. Small ones side by side are one span, as long as that costs at most `room`.
+def spans(found: Iterable[Section], measured: Measured, size: int) -> list[Span]:
+    """Of all sections that have pieces. Small ones side by side are one span, as long as that costs at most a room.
 
     Small is at most half the room: two of them then are better found together than alone, as a vector of three words
-    is near to any short query.
+    is near to any short query. The room is a quarter of a passage's `size`, and for rows, of which a table may have a
+    million, all that headings leave of it.
     """
     pairs = ((section, measured.at(section.blocks[0].start)) for section in found)
     alone = [
@@ -33,15 +34,17 @@ def spans(found: Iterable[Section], measured: Measured, room: int) -> list[Span]
         for section, first in pairs
         if first < (last := measured.at(section.blocks[-1].end))
     ]
-    groups = groupby(_begun(alone, measured, room // 2), key=lambda span: _family(span, measured, room // 2))
-    return [span for key, group in groups for span in (_joined(list(group), measured, room) if key else group)]
+    groups = groupby(alone, key=lambda span: _family(span, measured, _room(span, size) // 2))
+    return [
+        span
+        for key, group in groups
+        for together in (list(group),)
+        for span in (_joined(together, measured, _room(together[0], size)) if key else together)
+    ]
 
 
-def _begun(found: list[Span], measured: Measured, most: int) -> list[Span]:
-    """Few words before the first heading, such as a running title, go with what stands below it."""
-    if len(found) < 2 or found[0].path or found[1].section.level in (0, ROW) or _cost(found[0], measured) > most:
-        return found
-    return [found[1]._replace(first=found[0].first), *found[2:]]
+def _room(span: Span, size: int) -> int:
+    return size * 3 // 4 if span.section.level == ROW else size // 4
 
 
 def _family(span: Span, measured: Measured, most: int) -> tuple[Path, int] | None:

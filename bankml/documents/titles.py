@@ -1,12 +1,15 @@
 """What a document is called: by itself, else by its file."""
 
 import os.path
+import re
 from collections.abc import Sequence
 
 from bankml.documents.extracted import Block
 from bankml.utf8 import printable
 
 LONGEST = 200  # characters
+# A link to the heading itself, as Sphinx, rustdoc and others put it there; "C#" has no space before its last.
+PERMALINK = re.compile(r"\A(?:[¶§\U0001f517\uf0c1]\s*|#+\s+)+|(?:\s*[¶§\U0001f517\uf0c1]|\s+#+)+\s*\Z")
 MARKS = "#=-~^*\"'`+_:. \t"
 
 
@@ -31,5 +34,5 @@ def first_line(heading: str) -> str:
 
 def shortened(title: str) -> str:
     """In one line of no more than `LONGEST` characters."""
-    words = printable(" ".join(title[: 4 * LONGEST].split()))
+    words = PERMALINK.sub("", printable(" ".join(title[: 4 * LONGEST].split())))
     return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"

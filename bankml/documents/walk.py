@@ -10,8 +10,8 @@ from pathlib import Path
 from bankml.documents.chosen import Chosen
 from bankml.documents.glob import Glob
 from bankml.documents.ignored import Ignored
-from bankml.documents.noise import marked_so, named_so
-from bankml.documents.peek import begins_binary, known
+from bankml.documents.noise import OUTPUTS, file_named_so, is_project, marked_so, named_so
+from bankml.documents.peek import beginning, begins_binary, begins_generated, known
 from bankml.documents.source import LARGEST, Failure, Source, sentence, unfit
 from bankml.errors import InputError
 
@@ -42,7 +42,7 @@ class Options:
 class _Folder:
     """A folder that is to be entered. `root`: the one that was named; `glob`: what is wanted of it, None for all.
 
-    `entered`: those that need not be entered again.
+    `entered`: those that need not be entered again. `builds`: whether what is built may lie in it.
     """
 
     path: str
@@ -50,6 +50,7 @@ class _Folder:
     ignored: Ignored | None
     glob: Glob | None
     entered: set[Inode]
+    builds: bool = False
 
 
 class Walk:
@@ -108,7 +109,7 @@ class Walk:
         if folder.path != folder.root and marked_so(folder.path, names):
             self.skipped["noise"] += 1
             return
-        inside = replace(folder, ignored=ignored)
+        inside = replace(folder, ignored=ignored, builds=is_project(names))
         for name in names:
             found = self._entry(inside, name)
             if isinstance(found, str):
@@ -139,6 +140,8 @@ class Walk:
         slashed = os.path.join(path, "")
         if named_so(name):
             return "noise"
+        if folder.builds and name in OUTPUTS and not self._chosen.asked(name) and not folder.glob:
+            return "generated"
         if reason := self._left_out(folder, slashed):
             return reason
         if folder.glob and not folder.glob.leads(_below(slashed, folder.root)):
@@ -155,8 +158,13 @@ class Walk:
             return "type"
         if self._is_own(path):
             return "own"
-        if begins_binary(path):
+        head = beginning(path)
+        if begins_binary(head):
             return "binary"
+        name = os.path.basename(path)
+        reason = file_named_so(name) or ("generated" if begins_generated(name, head) else "")
+        if reason and not self._chosen.asked(name) and not (folder.glob and folder.glob.asks(name)):
+            return reason
         follow = self._options.follow_symlinks
         kept = bool(folder.glob) or follow or state.st_nlink > 1
         return self._source(path, state, follow) if _new(self._seen, state, kept) else "seen"

@@ -1,6 +1,7 @@
 """Passages: all of a text, within the model's limit, along its structure, and the same again after an edit."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -8,9 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bankml import Encoder, InputError
+from bankml.documents import estimate
 from bankml.documents.chunk import Chunk
 from bankml.documents.chunking import chunks
+from bankml.documents.extract import extract
 from bankml.documents.extracted import Block, Extracted
+from bankml.errors import DocumentError
 from oracle.texts import HARD
 from tests.documents.structure import extracted, markdown, plain
 
@@ -220,12 +224,65 @@ def test_no_room():
         chunks(plain("a"), lambda texts: [50 if text else 1 for text in texts], 32)
 
 
-def test_a_few_words_before_the_first_heading_go_with_what_is_below_it():
-    [found] = chunks(markdown("The handbook\n\n# Guide\n\nSome words.\n"), words, 256)
-    assert (found.heading, found.start) == ("Guide", 0)
-    long = " ".join(sentences(12, 9))
-    found = chunks(markdown(f"{long}\n\n# Guide\n\nSome words.\n"), words, 256)
-    assert [chunk.heading for chunk in found] == ["", "Guide"]
+@pytest.mark.parametrize("before", ["The handbook", " ".join(sentences(12, 9))])
+def test_what_stands_before_the_first_heading_is_not_under_it(before):
+    found = chunks(markdown(f"{before}\n\n# Guide\n\nSome words.\n"), words, 256)
+    assert [(chunk.heading, chunk.start) for chunk in found] == [("", 0), ("Guide", len(before) + 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [("a.py", "TIMEOUT = 3\n\nclass Zebra:\n    x = 1\n"), ("a.ts", "export const foo = 1;\n\nexport class B {\n}\n")],
+)
+def test_what_stands_before_a_class_is_not_in_it(name, program):
+    first, second = chunks(extract(name, program.encode()), words)
+    assert (first.heading, "class" in first.text) == (name, False)
+    assert second.heading.startswith(f"{name} > ")
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "headings"),
+    [
+        ("Handbook", "One.\n\n# Guide\n\nTwo.", ["Handbook", "Handbook > Guide"]),
+        ("The guide", "# Top\n\n## Guide, the\n\nOne.", ["Top > Guide, the"]),
+        ("Guide - of Foo", "# GUIDE\n\n## x\n\nOne.", ["Guide - of Foo > x"]),
+        ("", "# Guide\n\nOne.", ["Guide"]),
+        ("--", "One.", [""]),
+    ],
+)
+def test_the_title_of_the_document_is_above_all_headings_that_do_not_say_it(title, text, headings):
+    found = chunks(replace(markdown(text), title=title, type="pdf"), words)
+    assert [chunk.heading for chunk in found] == headings
+
+
+def test_a_text_is_the_same_passages_under_another_name():
+    text = "# One\n\nWords.\n\n# Two\n\n" + " ".join(sentences(20))
+    assert [chunk.heading for chunk in chunks(extract("a.md", text.encode()), words)] == ["One", "Two"]
+    found = chunks(extract("a.md", f"---\ntitle: Both\n---\n{text}".encode()), words)
+    assert [chunk.heading for chunk in found] == ["Both", "Both > One", "Both > Two"]
+    assert chunks(extract("a.md", b"Words."), words) == chunks(extract("b.md", b"Words."), words)
+
+
+def test_short_rows_are_one_passage_and_what_becomes_of_a_table_is_some_times_its_size():
+    table = "a,b\n" + "1,2\n" * 5000
+    found = chunks(extract("a.csv", table.encode()), estimate)
+    assert len(found) < 5000 / 12
+    assert sum(chunk.tokens for chunk in found) < 2 * len(table)
+
+
+def test_names_of_columns_that_are_longer_than_their_rows_are_told_once_a_passage():
+    names = ",".join(f"number of the column {n}" for n in range(30))
+    table = f"{names}\n" + f"{','.join('x' * 30)}\n" * 300
+    found = chunks(extract("a.csv", table.encode()), words, 256)
+    assert all(chunk.heading.startswith("number of the column 0, number of") for chunk in found)
+    assert sum(len(chunk.embedded) for chunk in found) < 6 * len(table)
+    assert found[-1].line + found[-1].text.count("\n\n") == 301
+
+
+def test_too_many_passages_are_told(monkeypatch):
+    monkeypatch.setattr("bankml.documents.chunking.PASSAGES", 3)
+    with pytest.raises(DocumentError, match="has more than 3 passages: split it, or leave it out"):
+        chunks(plain(" ".join(sentences(200))), words, 64)
 
 
 def test_the_columns_of_a_table_are_named_in_each_part_of_it():

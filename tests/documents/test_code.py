@@ -72,6 +72,8 @@ def test_other_languages_by_what_is_not_indented():
         "pub fn f() {",
         "impl A {",
     ]
+    assert headings('type = "x"\nmodule = [\n  1,\n]\n', "a.toml") == []
+    assert headings("module.exports = x;\n", "a.js") == []
     assert headings("if (x) {\n  y();\n}\nfor (;;) {\n}\n", "a.js") == []
 
 

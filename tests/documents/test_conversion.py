@@ -2,14 +2,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import pytest
 
 from bankml.documents.conversion import Conversion
 from bankml.documents.extract import extract
+from bankml.documents.frames import received
 from bankml.errors import DocumentError, InputError
 from tests.documents import made
 
@@ -57,17 +58,24 @@ def test_one_process_reads_many_files_and_another_follows_it(conversion):
     assert conversion.convert("pdf", "a.pdf", GOOD).text == "Hello"
     assert conversion._process.pid == first
     os.kill(first, signal.SIGKILL)
-    while conversion._process.poll() is None:
-        time.sleep(0.01)
+    conversion._process.wait()
     assert conversion.convert("pdf", "a.pdf", GOOD).text == "Hello"
 
 
-def test_a_process_that_dies_at_work_is_told(conversion):
-    conversion.convert("pdf", "a.pdf", GOOD)
+@pytest.fixture
+def at_work(monkeypatch):
+    """Set when a task was sent."""
+    sent = Event()
+    monkeypatch.setattr("bankml.documents.conversion.received", lambda stream: (sent.set(), received(stream))[1])
+    return sent
+
+
+@pytest.mark.parametrize("end", [lambda conversion: conversion._process.kill(), Conversion.close])
+def test_a_process_that_is_ended_at_work_is_told_and_nobody_waits_for_its_answer(conversion, at_work, end):
     with ThreadPoolExecutor() as pool:
         answer = pool.submit(conversion.convert, "pdf", "a.pdf", slow(2_000_000))
-        time.sleep(0.2)
-        conversion._process.kill()
+        at_work.wait()
+        end(conversion)
         with pytest.raises(DocumentError, match="ends the program that reads it"):
             answer.result()
 

@@ -28,6 +28,9 @@ SENTENCES = [  # the first article of the declaration of human rights, or its be
     "def f(x): return {k: v for k, v in sorted(x.items(), key=lambda kv: kv[1])}  # 0x7fff_ffff",
     "SELECT COUNT(*) FROM HTTPRequestLog WHERE userId = 17 AND createdAt >= '2024-01-01T00:00:00Z'",
     "https://example.org/a/b?c=d&e=f#g-h_i 👍🏽 🎉🎉 👨\u200d👩\u200d👧\u200d👦 🇩🇪 ∀x∈ℝ: x²≥0",
+    "zxcv" * 20,
+    "AAAAB3NzaC1yc2EAAAADAQABAAABgQDqwrtzxcvbnmqwrtpsdfghjklzxcvbnm",
+    "xkcd qwrtz bcdfg hjklm npqrs tvwxz nth PNG http grpc",
     "427426e0cfa6888622fc1d72631071cb4b5a1f86ccde722e7820bcef284de5d0",
 ]
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bankml.documents.extract import LARGEST, READERS, extract
+from bankml.documents.extract import READERS, extract
+from bankml.documents.source import LARGEST
 from bankml.errors import DocumentError
 from tests.documents.soundness import assert_sound
 
@@ -16,17 +17,20 @@ SUFFIXES = {
     "code": "py",
     "json": "json",
     "jsonl": "jsonl",
+    "notebook": "ipynb",
     "csv": "csv",
 }
 PIECES = {  # joined at random; parted by spaces, `~` for a newline
     "text": "Title~ =====~ ~ 1.·One~ 2.1·Two~ -·a~ words.· \r~ \r ··",
     "rst": "===~ Title~ ---~ ~ ..·note::~ ···words~ +++~",
     "markdown": "#·A~ ---~ title:·x~ ~ >· -· 1.· ```~ |·a·|~ |---|~ ···· [a]:·b~ word~ \r <p>~",
-    "html": "< <p> </p> <ul> <li> <table> <td> <pre> </pre> <h1> </h2> <!-- --> <nav> <title> <script> </script> &amp; "
-    "&#xD800; &#99999999999; <a·b=' \" <![CDATA[ ]]> x~ <br/> <svg>",
+    "html": "< <p> </p> <ul> <li> <table> <td> <pre> </pre> <h1> </h2> <!-- --> <nav> <title> <p·hidden> "
+    "<img·alt=é> <aside> <script> </script> &amp; &#xD800; &#99999999999; <a·b=' \" <![CDATA[ ]]> x~ <br/> "
+    "<svg>",
     "code": "def·f():~ class·A:~ ····pass~ ····def·g(self):·pass~ @d~ #·c~ x·=·1~ ~ }~ int·f(~ '''~ \\~ \f \r",
     "json": '{ } [ ] "a" : , 1 null "\\ud800" "\\u00e9" NaN ~',
     "jsonl": '{"a":1} {"b":{"c":[1,{}]}} ~ [ x "\\ud800" \r~',
+    "notebook": '{ } [ ] "cells": "source": "cell_type": "markdown" "code" "#·A\\n" , : 1 null ~',
     "csv": 'a , ; \t " ~ \r 1 b ·',
 }
 

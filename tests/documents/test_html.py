@@ -71,8 +71,53 @@ def test_markup_of_all_sorts(text, found):
 
 
 @pytest.mark.parametrize(
+    "marked",
+    [
+        "<div role=navigation>no<div>no</div></div>", '<form role="search">no</form>', "<p hidden>no</p>",
+        '<i aria-hidden="true">no</i>', "<aside>no</aside>", '<a class="skip" href="#main">Skip to main content</a>',
+        '<div class="related" role="navigation" aria-label="Related"><h3>no</h3></div>',
+        '<div id="mdbook-help-container"><div><h2>Keyboard shortcuts</h2></div></div>',
+        "<header role='Banner'>no</header>",
+        '<div class="x navheader">no</div>', "<input hidden>",
+        "<p>Next: <a>Types</a>, Up: <a>Using libffi</a> [<a>Index</a>]</p>", '<img alt="" hidden>',
+    ],
+)  # fmt: skip
+def test_what_is_no_part_of_the_page_by_its_attributes(marked):
+    assert texts(f"{marked}<h1>Title</h1><p>words") == ["Title", "words"]
+
+
+@pytest.mark.parametrize(
+    "marked",
+    ["<p title=' hidden role=search'>yes</p>", '<p hidden="until-found">yes</p>', "<main><aside>yes</aside></main>",
+     "<p role=main>yes</p>", "<p>yes", "<div role=search>yes"],
+)  # fmt: skip
+def test_what_is_part_of_it(marked):
+    assert texts(marked) == ["yes"]
+
+
+def test_pictures_are_told_by_their_descriptions():
+    assert texts('<p>See <img src="x" alt="the Tower &amp; river"> here.<p><img alt="Map"><img>') == [
+        "See the Tower & river here.",
+        "Map",
+    ]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    ["Use of C#", "Use of C#<a class='headerlink'>¶</a>", "Use of C#¶", "Use of C# §",
+     "<a class=doc-anchor>§</a>Use of C#",
+     "<a href='#x'># </a>Use of C#",
+     "Use of C# <a href='#x'>#</a>", "Use of C#\U0001f517"],
+)  # fmt: skip
+def test_links_of_a_heading_to_itself_are_none_of_it(heading):
+    extracted = html(f"<title>{heading if '<' not in heading else ''}</title><h2>{heading}</h2>")
+    assert (extracted.title, extracted.text) == ("Use of C#", "Use of C#")
+
+
+@pytest.mark.parametrize(
     "unit",
-    ["<a ", "<div>", "<b></i>", '<a b="', "<", "&amp", "<!--", "<title>", "<script>", "<ul><li>", "<nav>x", "<![CDATA[",
+    ["<a ", "<div>", "<div hidden>", "<p role='x", "<b a='x' hidden='", "<aside>",
+     "<b></i>", '<a b="', "<", "&amp", "<!--", "<title>", "<script>", "<ul><li>", "<nav>x", "<![CDATA[",
      "<nav><footer><svg>", '=" ', "<a ='\"", "<textarea></textareax>", "</", "<table><td>", "<pre>"],
 )  # fmt: skip
 def test_the_time_is_linear_whatever_is_repeated(unit):

@@ -1,6 +1,11 @@
+import subprocess
+import sys
+from contextlib import nullcontext
+
 import pytest
 
 from bankml.documents.extract import extract
+from bankml.errors import DocumentError
 from tests.documents.soundness import assert_sound, shown
 
 TEXT = r"""{"name": "x\u00e9\ud800", "tags": ["a", "b"],
@@ -55,6 +60,46 @@ def test_what_is_no_json_is_text_with_a_note(text):
 def test_deep_ones_are_as_long_as_they_are():
     assert len(read("[" * 900 + '{"key": "x"}' + "]" * 900).text) < 10_000
     assert len(read('{"some key": 1, "b": ' * 900 + "1" + "}" * 900).text) < 30_000
+
+
+PEAK = """
+import sys
+from bankml.documents import extract
+from bankml.errors import DocumentError
+unit, times = sys.argv[1], int(sys.argv[2])
+try:
+    extract("a.json", f"[{','.join([unit] * times)}]".encode())
+except DocumentError as error:
+    print(error)
+else:
+    print("read")
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+
+
+@pytest.mark.parametrize(
+    ("unit", "times", "said"),
+    [("1", 7_000_000, "has more than 1,000,000 values"), ("{}", 5_000_000, "has more than 1,000,000 values"),
+     ("1", 999_000, "read")],
+)  # fmt: skip
+def test_however_many_values_there_are_the_memory_is_bounded(unit, times, said):
+    command = [sys.executable, "-c", PEAK, unit, str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    answer, peak = done.stdout.splitlines()
+    assert answer.startswith(said)
+    assert int(peak) << 10 < 500 << 20
+
+
+@pytest.mark.parametrize("text", ['"' + '\\"' * 200_000, '"' + "\\", "[" * 200 + '"' + "a,[" * 100_000])
+def test_what_begins_a_value_is_counted_in_linear_time(monkeypatch, text):
+    monkeypatch.setattr("bankml.documents.json_tree.VALUES", 100)
+    with pytest.raises(DocumentError) if text.startswith("[") else nullcontext():
+        read(text)
+
+
+def test_commas_in_a_text_are_no_values(monkeypatch):
+    monkeypatch.setattr("bankml.documents.json_tree.VALUES", 3)
+    assert read('["a,b,c,d\\",e,f", 2]').text == 'a,b,c,d",e,f\n2'
 
 
 def test_lines_of_json_under_the_name_of_json():

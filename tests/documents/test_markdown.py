@@ -59,3 +59,18 @@ def test_what_is_too_long_for_the_parser_still_has_its_headings():
 def test_nesting_without_end():
     for text in (">" * 100_000, "- " * 100_000, "[" * 100_000, "".join(" " * 2 * n + "- a\n" for n in range(300))):
         assert_sound(extract("a.md", text.encode()))
+
+
+def test_comments_of_html_are_blank_and_change_no_line():
+    text = (
+        "<!-- one\n\ntwo -->\n# Top\n\n<!-- é --> <b>kept</b>\n\n`<!-- code -->`\n\n```\n<!-- code -->\n```\n<!-- open"
+    )
+    extracted = extract("a.md", text.encode())
+    assert_sound(extracted)
+    assert len(extracted.text) == len(text)
+    assert [(line, words) for _, _, line, words in shown(extracted)] == [
+        (4, "# Top"),
+        (6, "<b>kept</b>"),
+        (8, "`<!-- code -->`"),
+        (10, "```\n<!-- code -->\n```"),
+    ]

@@ -57,6 +57,19 @@ def test_a_sheet_is_read_row_by_row():
     ]
 
 
+def test_long_names_stand_above_all_rows_of_a_long_sheet():
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in (["a name of a column that is long", "b name of a column"], *([n, "x"] for n in range(60))):
+        book.active.append(row)
+    book.save(stream)
+    found = shown(read("a.xlsx", stream.getvalue()))
+    assert found[1:3] == [
+        ("heading", 2, None, "a name of a column that is long, b name of a column"),
+        ("row", 0, None, "0 | x"),
+    ]
+    assert len(found) == 62
+
+
 def test_books():
     extracted = read("a.epub", made.epub(["<html><body><h1>Chapter</h1><p>Text</p></body></html>", "<p>two</p>"]))
     assert [words for _, _, _, words in shown(extracted)] == ["# Chapter", "Text", "two"]

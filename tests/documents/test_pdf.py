@@ -1,8 +1,11 @@
+import io
 import zlib
 
 import pytest
+from pypdf import PdfWriter
 
 from bankml.documents.extract import extract
+from bankml.documents.pdf import pdf
 from bankml.errors import DocumentError
 from tests.documents import made
 from tests.documents.soundness import assert_sound
@@ -32,6 +35,42 @@ def test_encrypted_ones_open_without_a_password_or_say_so(algorithm):
 def test_pages_without_text_are_told():
     with pytest.raises(DocumentError, match=r"has no text \(pages: 2\), pictures perhaps"):
         extract("a.pdf", made.pdf(["", ""]))
+
+
+def test_pages_none_of_which_can_be_read_are_damaged(monkeypatch):
+    def damaged(self):
+        raise ValueError
+
+    content = made.pdf(["x", "y"])
+    monkeypatch.setattr("pypdf.PageObject.extract_text", damaged)
+    with pytest.raises(DocumentError, match=r"has no page that can be read \(pages: 2\), damaged perhaps"):
+        pdf("pdf", "a.pdf", content)
+
+
+def test_running_heads_and_page_numbers_are_left_out():
+    pages = [f"The Handbook\nChapter {'one' if n < 3 else 'two'}\nWords {'abcdefgh'[n]}.\n{n} of 8" for n in range(8)]
+    text = extract("a.pdf", made.pdf(pages)).text
+    assert text.count("The Handbook") == 1
+    assert text.count(" of 8") == 1
+    assert text.count("Words") == 8
+    assert extract("a.pdf", made.pdf(["Yes.\n1", "Yes.\n2", "Yes.\n3"])).text == "Yes.\n1\n\nYes.\n2\n\nYes.\n3"
+
+
+def test_the_outline_gives_the_headings():
+    writer = PdfWriter(io.BytesIO(made.pdf(["Before.\n2.1 First  part\nInside.\nSecond\nEnd.", "Page two.", "Last."])))
+    top = writer.add_outline_item("Book", 0)
+    writer.add_outline_item("First part", 0, parent=top)
+    writer.add_outline_item("Second", 0, parent=top)
+    writer.add_outline_item("Not a line", 1)
+    stream = io.BytesIO()
+    writer.write(stream)
+    extracted = extract("a.pdf", stream.getvalue())
+    assert_sound(extracted)
+    found = [(block.level, block.page, extracted.text[block.start : block.end]) for block in extracted.blocks]
+    assert found == [
+        (1, 1, "Book"), (0, 1, "Before."), (2, 1, "First part"), (0, 1, "Inside."), (2, 1, "Second"), (0, 1, "End."),
+        (1, 2, "Not a line"), (0, 2, "Page two."), (0, 3, "Last."),
+    ]  # fmt: skip
 
 
 def test_cut_off_anywhere_it_is_read_or_one_sentence():

@@ -1,10 +1,13 @@
 import csv
 import io
+import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bankml.documents.extract import extract
+from bankml.errors import DocumentError
 from tests.documents.soundness import assert_sound, shown
 
 
@@ -33,6 +36,25 @@ def test_without_names_or_with_more_cells_than_names():
     assert read("a,b\n1,2,3\n", "a.csv").text == "a: 1\nb: 2\n3"
     assert read("a,b\n", "a.csv").text == "a\nb"
     assert read("a b\tc\n1\t2\n", "a.tsv").text == "a b: 1\nc: 2"
+
+
+def test_long_names_stand_above_all_rows_of_a_long_table():
+    names = ["the first of the columns", "the second of the columns"]
+    rows = "".join(f"{n},\n" if n % 2 else f"{n},x\n" for n in range(10, 62))
+    found = shown(read(f"{','.join(names)}\n{rows}", "a.csv"))
+    assert found[:3] == [("heading", 1, 2, ", ".join(names)), ("row", 0, 2, "10 | x"), ("row", 0, 3, "11 |")]
+    assert len(found) == 53
+
+
+def test_a_path_of_long_keys_is_not_repeated_for_each_value():
+    text = json.dumps({"k" * 10_000: [[1, {"a": 2}]] * 1000})
+    assert len(read(text, "a.jsonl").text) < 2000 * 100
+
+
+def test_more_rows_than_can_be_held_are_told(monkeypatch):
+    monkeypatch.setattr("bankml.documents.assembly.BLOCKS", 3)
+    with pytest.raises(DocumentError, match="has more than 3 rows or paragraphs: split it"):
+        read("1\n2\n3\n4\n", "a.jsonl")
 
 
 def test_a_quotation_mark_that_nobody_ends_takes_nothing_along():

@@ -105,6 +105,42 @@ def test_folders_of_other_programs(folder):
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("a.svg", "picture"), ("x.min.js", "generated"), ("searchindex.js", "generated"), ("prod.env", "secret"),
+     ("package-lock.json", "generated"), ("pnpm-lock.yaml", "generated"), ("id_rsa", "secret"), (".env", "secret")],
+)  # fmt: skip
+def test_files_that_are_no_documents_unless_they_are_asked_for(folder, name, reason):
+    made(folder, f"a/{name}", "a/b.md")
+    skipped = Counter()
+    hidden = Options(hidden=True)
+    assert names(sources(["a"], options=hidden, skipped=skipped), folder) == ["a/b.md"]
+    assert skipped == {reason: 1}
+    assert names(sources(["a"], ["a/**"], options=hidden), folder) == ["a/b.md"]
+    assert names(sources(["a"], [name], options=hidden), folder) == [f"a/{name}"]
+    assert names(sources(["a"], [f"*.{name.rpartition('.')[2]}"] if "." in name else [name], options=hidden), folder)
+    assert names(sources([f"a/{name}"]), folder) == [f"a/{name}"]
+    assert names(sources([f"*/{name[:-1]}?"], options=hidden), folder) == [f"a/{name}"]
+
+
+def test_what_a_project_builds_or_brings_along(folder):
+    made(folder, "p/package.json", "p/dist/a.md", "p/vendor/b.md", "p/c.md", "docs/build/d.md")
+    skipped = Counter()
+    assert names(sources(["."], skipped=skipped), folder) == ["docs/build/d.md", "p/c.md", "p/package.json"]
+    assert skipped == {"generated": 2}
+    assert names(sources(["p/dist"]), folder) == ["p/dist/a.md"]
+    assert names(sources(["p"], ["dist/**"]), folder) == ["p/dist/a.md"]
+
+
+def test_programs_that_nobody_wrote(folder):
+    made(folder, "a.js", content="x=1;" * 200 + "\n" + "y=2;" * 100)
+    made(folder, "b.md", content="long " * 200)
+    made(folder, "c.js", content="short();\n" * 20 + "x" * 2000)
+    skipped = Counter()
+    assert names(sources(["."], skipped=skipped), folder) == ["b.md", "c.js"]
+    assert skipped == {"generated": 1}
+
+
 def test_ignored_files(folder):
     made(folder, "docs/a.md", "docs/b.log", "docs/keep.log", "docs/deep/c.log", "docs/deep/keep.log", "docs/out/d.md")
     made(folder, "docs/deep/own.md", "docs/e.md", "docs/deep/out/f.md")

@@ -14,7 +14,7 @@ from bankml.store.place import real
 FILE = "config.yaml"
 CHUNK_TOKENS = 256
 CHUNK_OVERLAP = 32
-FEWEST_TOKENS, MOST_TOKENS = 16, 8192  # bge-m3 reads 8,192, and no model that the engine runs reads more
+FEWEST_TOKENS, MOST_TOKENS = 64, 8192  # bge-m3 reads 8,192, and no model that the engine runs reads more
 MOST_CHARACTERS = 1000  # of a name or a prefix; the longest of a known family has 80
 SHOWN = 80  # characters of a value in an error
 
@@ -54,8 +54,8 @@ class Configuration:
 
     @property
     def chunk_overlap(self) -> int:
-        """Tokens that a chunk has in common with the one before, at most; less by itself where chunks are short."""
-        return min(CHUNK_OVERLAP, self.chunk_tokens // 2) if self.overlap is None else self.overlap
+        """Tokens that a chunk has in common with the one before, at most."""
+        return CHUNK_OVERLAP if self.overlap is None else self.overlap
 
     @cached_property
     def prefixes(self) -> Override | None:

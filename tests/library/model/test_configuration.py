@@ -55,8 +55,8 @@ def test_one_prefix_leaves_the_other_to_the_family(tmp_path: Path) -> None:
     assert read(tmp_path, 'query_prefix: "find: "').prefixes == Override(query="find: ")
 
 
-def test_overlap_follows_short_chunks(tmp_path: Path) -> None:
-    assert read(tmp_path, "chunk_tokens: 40").chunk_overlap == 20
+def test_the_shortest_chunks_have_half_in_common_at_most(tmp_path: Path) -> None:
+    assert read(tmp_path, "chunk_tokens: 64").chunk_overlap == 32
     assert "chunk_overlap is 33, more than half of chunk_tokens, 64: make it 32" in refused(
         tmp_path, "chunk_tokens: 64\nchunk_overlap: 33"
     )
@@ -75,7 +75,7 @@ def test_overlap_follows_short_chunks(tmp_path: Path) -> None:
         (f"query_prefix: {'x' * 1001}", "at most 1,000 characters"),
         (r'query_prefix: "\ud800"', "surrogate"),
         (r'model: "a\0b"', "NUL"),
-        ("chunk_tokens: 15", "chunk_tokens is 15: make it a whole number from 16 to 8,192"),
+        ("chunk_tokens: 63", "chunk_tokens is 63: make it a whole number from 64 to 8,192"),
         ("chunk_tokens: 8193", "whole number"),
         ("chunk_tokens: 256.0", "whole number"),
         ("chunk_tokens: yes", "chunk_tokens is True: make it a whole number"),
