@@ -31,23 +31,24 @@ def snippet(text: str, terms: frozenset[str], width: int = WIDTH) -> Snippet:
 
 
 def best(text: str, found: Sequence[tuple[int, int]], width: int = WIDTH) -> int:
-    """Where that of `found` begins which most different words follow within `width` characters.
+    """Where the first rare word stands of those `width` characters that have most different words of `found`.
 
     A word counts one over how often the text has it, so that "the" leads nowhere. Of equal places the first.
     """
     words = [text[start:end].casefold() for start, end in found]
     often, within = Counter(words), Counter[str]()
-    worth, most, place, last = 0.0, 0.0, 0, 0
+    worth, most, part, last = 0.0, 0.0, range(0), 0
     for number, (start, _) in enumerate(found):
         while last < len(found) and (last == number or found[last][1] <= start + width - BEFORE):
             worth += (within[words[last]] == 0) / often[words[last]]
             within[words[last]] += 1
             last += 1
         if worth > most + 1e-9:  # what is added and taken away again leaves some 1e-16
-            place, most = start, worth
+            part, most = range(number, last), worth
         within[words[number]] -= 1
         worth -= (within[words[number]] == 0) / often[words[number]]
-    return place
+    rare = 2 * min((often[words[number]] for number in part), default=0)
+    return next((found[number][0] for number in part if often[words[number]] <= rare), 0)
 
 
 def _start(flat: str, found: Sequence[tuple[int, int]], width: int) -> int:

@@ -24,6 +24,8 @@ def test_a_long_text_is_cut_around_most_terms() -> None:
 def test_a_word_that_is_everywhere_leads_nowhere() -> None:
     text = "the a of the a of" + " filler" * 60 + " waves scatter" + " filler" * 60
     assert "waves scatter" in snippet(text, marked("a scatter of the waves")).text
+    text = "of the filler " * 30 + "waves scatter " + "of the filler " * 30
+    assert 0 < snippet(text, marked("a scatter of the waves")).text.index("waves scatter") <= 61
 
 
 def test_the_best_place_is_found_in_one_go() -> None:
