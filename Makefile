@@ -21,7 +21,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-library bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -55,6 +55,10 @@ plots: $(VENV)/.built $(VENV)/.bench
 # Where the time goes, by stage; ARGUMENTS=--bge for bge-m3's shape too, ARGUMENTS=--help for the rest.
 profile: $(VENV)/.built build/profile/.built
 	$(BIN)/python -m bench.profile $(ARGUMENTS)
+
+# A knowledge base beside chromadb, lancedb and txtai: half an hour. ARGUMENTS="searches --chunks 1000" for a part.
+bench-library: $(VENV)/.bench-library
+	$(BIN)/python -m bench.library $(ARGUMENTS)
 
 bench-tokenizers: $(VENV)/.built $(VENV)/.test
 	$(BIN)/python -m bench.tokenizers
@@ -135,6 +139,13 @@ extra = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject
 
 $(VENV)/.test $(VENV)/.check $(VENV)/.oracle $(VENV)/.bench $(VENV)/.bench-full: $(VENV)/.%: $(VENV)/.built pyproject.toml
 	$(PIP) install -q $(call extra,$*)
+	@touch $@
+
+# Peers of bench.library, in an environment of their own. txtai asks for PyTorch, which nothing imports that is used of it.
+$(VENV)/.bench-library: $(VENV)/.test pyproject.toml
+	$(PYTHON) -m venv $(VENV)/bench-library
+	$(VENV)/bench-library/bin/python -m pip --disable-pip-version-check install -q $(call extra,bench-library)
+	$(VENV)/bench-library/bin/python -m pip --disable-pip-version-check install -q --no-deps "txtai>=9.14"
 	@touch $@
 
 # llama.cpp chooses its instructions when it is built: one more of the same version, in a folder of its own (bench/cpu.py).

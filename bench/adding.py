@@ -6,12 +6,15 @@ has changed, and how long a run takes on many tiny files.
 """
 
 import argparse
+import json
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bankml import models
 from bankml.embedders import NativeEmbedder
@@ -20,11 +23,14 @@ from bankml.library.add.added import Added
 from bankml.library.add.ingest import Ingest
 from bankml.library.add.selection import Selection
 from bankml.library.model.configuration import Configuration
+from bankml.models import prefixes
 from bankml.store import Passage, Store
+from bench.report import markdown
 from oracle import texts
 
 T = TypeVar("T")
 
+MODEL = "all-minilm-l6-v2"
 SHARE = 0.9  # promised
 TINY = 500  # files
 
@@ -67,11 +73,56 @@ def raw(encoder: Encoder, found: list[str], prefix: str) -> int:
     return int(encoder.encode_full([prefix + text for text in found]).tokens.sum())
 
 
+def typed(folder: Path, language: str, model: str, encoder: Encoder) -> dict[str, Any]:
+    """`bankml add` of a language's pages in a process of its own, then the engine alone on the same chunks, here.
+
+    `seconds` are the command's own, from the first file to the last chunk on the disk; `wall` also has the start of
+    the process and the making of the store.
+    """
+    path = folder / f"{language}.db"
+    command = [sys.executable, "-m", "bankml", "add", "--json", "--model", model, "--db", str(path)]
+    begun = time.perf_counter()
+    done = subprocess.run([*command, str(folder / "pages" / language)], check=True, capture_output=True)
+    wall = time.perf_counter() - begun
+    found, prefix = json.loads(done.stdout), prefixes.of(encoder.name).document
+    tokens, alone, _ = timed(lambda: raw(encoder, chunks(path), prefix))
+    assert tokens == found["tokens"], f"{language}: {found['tokens']} tokens were added, {tokens} are in the chunks"
+    counts = {key: found[key] for key in ("added", "chunks", "tokens", "seconds")}
+    return {"language": language, **counts, "wall": wall, "engine_seconds": alone}
+
+
+def figures(languages: Sequence[str], model: str = MODEL) -> list[dict[str, Any]]:
+    """A line for each language, the command and the engine in turn."""
+    with tempfile.TemporaryDirectory() as folder, Encoder(models.choose(model).path) as encoder:
+        faq(Path(folder) / "pages", list(languages))
+        raw(encoder, ["It starts its threads."], "")
+        return [typed(Path(folder), language, model, encoder) for language in languages]
+
+
+def share(lines: Sequence[dict[str, Any]], of: str = "seconds") -> float:
+    """Of the engine's tokens/s, what adding reaches over all languages; `of`: "seconds" or "wall"."""
+    return float(sum(line["engine_seconds"] for line in lines) / sum(line[of] for line in lines))
+
+
+def table(lines: Sequence[dict[str, Any]]) -> str:
+    """A line for each language, and one for all."""
+    summed = {key: sum(line[key] for line in lines) for key in lines[0] if key != "language"}
+    rows = [_row(line) for line in [*lines, {"language": f"all {len(lines)}", **summed}]]
+    head = ["language", "files", "chunks", "tokens", "`bankml add`, tokens/s", "the engine alone", "share"]
+    return markdown([*head, "with the start of the process"], rows)
+
+
+def _row(line: dict[str, Any]) -> list[str]:
+    speeds = [f"{line['tokens'] / line[key]:,.0f}" for key in ("seconds", "engine_seconds")]
+    counts = [f"{line[key]:,}" for key in ("added", "chunks", "tokens")]
+    return [line["language"], *counts, *speeds, f"{share([line]):.1%}", f"{share([line], 'wall'):.1%}"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--languages", nargs="+", default=list(texts.LANGUAGES))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--model", default="all-minilm-l6-v2")
+    parser.add_argument("--model", default=MODEL)
     arguments = parser.parse_args()
     choice = models.choose(arguments.model)
     with tempfile.TemporaryDirectory() as folder, Encoder(choice.path) as encoder:

@@ -1,13 +1,17 @@
-"""`python -m bench.page FILE…`: puts the figures of runs (JSON files in bench/results) into docs/performance.md."""
+"""`python -m bench.page FILE…`: puts the figures of runs (JSON files in bench/results) into docs.
+
+Those of `bench.library` go into docs/knowledge-base.md, all others into docs/performance.md.
+"""
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import aims, load_report, memory, profile, report, results, tokenizers
+from bench import aims, library, load_report, memory, profile, report, results, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+LIBRARY = PAGE.with_name("knowledge-base.md")
 PLOTS = PAGE.parent / "plots"  # where plot.py draws
 
 
@@ -25,6 +29,8 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
         part = run["part"]
         about = [f"`{COMMANDS[part]}`, {report.summary(run)}", report.table(run)]
         return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else []), *_pictures(part)])
+    if any(part in run for part in library.PARTS):
+        return "library", library.report(run)
     if "profiles" in run:
         return "stages", f"{profile.summary(run)}\n\n{profile.table(run['profiles'])}"
     if any(part in run for part in load_report.PARTS):
@@ -56,11 +62,11 @@ def replaced(text: str, part: str, content: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Writes the page."""
-    text = PAGE.read_text(encoding="utf-8")
+    """Writes the pages."""
     for name in arguments:
-        text = replaced(text, *block(results.read(name)))
-    PAGE.write_text(text, encoding="utf-8")
+        part, content = block(results.read(name))
+        page = LIBRARY if part == "library" else PAGE
+        page.write_text(replaced(page.read_text(encoding="utf-8"), part, content), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -83,12 +83,11 @@ def _check(paths: Sequence[str], name: str | None, watch: bool, converter: str) 
 
 def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
     """The store; made as by `bankml init` where there is none."""
+    from bankml.library.model.initialise import initialise, missing
     from bankml.store import Store, place
 
     path = place(db, settings)
-    if not path.exists():
-        from bankml.library.model.initialise import initialise
-
+    if missing(path):
         note(f"{path} is made, as by `bankml init`")
         initialise(path, settings, model)
     return Store.open(path)
@@ -178,4 +177,4 @@ class _Work:
             note(f"{one.path}: {one.note}")
         for failed in added.failed:
             note(f"{failed.path}: {failed.error}")
-        print(summary(added, files, self.embedder))
+        print(summary(added, files, self.embedder), flush=True)  # whoever reads a watch through a pipe waits for it

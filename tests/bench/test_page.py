@@ -1,5 +1,6 @@
 """How figures get into docs/performance.md."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,19 @@ def test_only_the_part_between_its_marks_changes() -> None:
 def test_a_page_without_marks_is_left_alone() -> None:
     with pytest.raises(ValueError, match="unpack"):
         page.replaced("nothing", "speed", "new")
+
+
+def test_a_knowledge_bases_figures_have_a_page_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page.replaced(page.LIBRARY.read_text(), "library", "")
+    monkeypatch.setattr(page, "LIBRARY", tmp_path / "page.md")
+    page.LIBRARY.write_text("<!-- library: start -->old<!-- library: end -->\n")
+    run = {"datetime": "2026-11-30T12:00:00", "machine": "M", "load": [0.1], "upkeep": {"chunks": 1000, "swap": 2.5}}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    page.main([str(tmp_path / "run.json")])
+    shown = page.LIBRARY.read_text()
+    assert "`python -m bench.library`, 2026-11-30, M; load 0.1 before." in shown
+    assert "| swap | 2.5 |" in shown
+    assert "old" not in shown
 
 
 def test_the_page_has_every_mark() -> None:

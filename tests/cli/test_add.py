@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from bankml.cli.adding import summary, told
 from bankml.library.add.added import Added
 from bankml.settings import Settings
-from bankml.store import Store, place
+from bankml.store import Store, config, place
 from tests.library.whole import count, faults, texts
 
 pytestmark = pytest.mark.usefixtures("stocked_home")
@@ -49,6 +50,53 @@ def test_the_first_add_makes_the_knowledge_base(here, folder):
 def test_the_model_is_called_what_the_knowledge_base_calls_it(here, folder):
     assert b"2 embedded with all-MiniLM-L6-v2, " in here("add", str(folder)).out
     assert b"all-MiniLM-L6-v2" in here("status").out
+
+
+@pytest.mark.parametrize("model", [(), ("--model", "e5-small")])
+def test_the_first_add_makes_what_init_makes(here, folder, tmp_path, model):
+    made = {command: tmp_path / command / "kb.db" for command in ("init", "add")}
+    assert here("init", "--db", str(made["init"]), *model).status == 0
+    assert here("add", "--db", str(made["add"]), *model, str(folder)).status == 0
+    assert record(made["add"]) == record(made["init"])
+    assert {path.stat().st_mode for path in made.values()} == {0o100600}
+
+
+def record(path: Path) -> list[str | None]:
+    with Store.open(path) as store, store.reading() as db:
+        return [config.get(db, key) for key in ("model_name", "embedding_dim", "digest", "fingerprint")]
+
+
+def test_the_first_add_offline_is_an_init_offline_and_a_later_one_embeds(here, folder, monkeypatch, tmp_path):
+    path, home = tmp_path / "kb.db", os.environ["BANKML_HOME"]
+    with monkeypatch.context() as bare:
+        bare.setenv("BANKML_HOME", str(tmp_path / "bare"))
+        bare.setenv("BANKML_SKIP_MODEL_DOWNLOAD", "1")
+        done = here("add", "--db", str(path), str(folder))
+        assert (done.status, b"is made, as by `bankml init`" in done.err) == (0, True)
+        assert record(path) == ["all-MiniLM-L6-v2", None, None, None]
+        assert here("search", "--db", str(path), "harbour", "--json").out.lines[0]["results"][0]["words_rank"] == 1
+    assert os.environ["BANKML_HOME"] == home
+    assert here("add", "--db", str(path), str(folder), "--json").out.lines[0]["embedded"] == 2
+    assert record(path)[:2] == ["all-MiniLM-L6-v2", "384"]
+
+
+def test_no_knowledge_base_is_made_of_another_programs_file(here, folder, tmp_path):
+    other, gone, empty = tmp_path / "other.db", tmp_path / "gone.db", tmp_path / "empty.db"
+    with sqlite3.connect(other) as db:
+        db.execute("CREATE TABLE orders (id)")
+    before = other.read_bytes()
+    (tmp_path / "notes.db").write_text("My notes.")
+    gone.symlink_to(tmp_path / "nowhere")
+    for path in (other, tmp_path / "notes.db", gone):
+        init, add = here("init", "--db", str(path)), here("add", "--db", str(path), str(folder))
+        assert (init.status, add.status) == (1, 1)
+        assert add.err == init.err
+        assert str(path).encode() in add.err
+    assert other.read_bytes() == before
+    assert (tmp_path / "notes.db").read_text() == "My notes."
+    assert not (tmp_path / "nowhere").exists()
+    empty.touch()
+    assert here("add", "--db", str(empty), str(folder)).status == 0
 
 
 def test_what_failed_is_named_and_the_status_is_3(here, folder):

@@ -53,10 +53,13 @@ def initialise(
     return Initialised(path, store is None, recorded or name, bound, found.licence if found else None, why)
 
 
+def missing(path: Path) -> bool:
+    """Whether nothing is there, or an empty file, of which `Store.create` makes a store; never of another's file."""
+    return not os.path.lexists(path) or (path.is_file() and path.stat().st_size == 0)
+
+
 def _opened(path: Path) -> AbstractContextManager[Store | None]:
-    """None where there is none, and for an empty file, of which `Store.create` makes one."""
-    empty = path.is_file() and path.stat().st_size == 0
-    return Store.open(path) if os.path.lexists(path) and not empty else nullcontext()
+    return nullcontext() if missing(path) else Store.open(path)
 
 
 def _check_name(store: Store, named: Asked, settings: Settings) -> None:
