@@ -169,7 +169,7 @@ class _Work:
         from bankml.cli.adding import summary
 
         if self.json:
-            model = self.embedder and self.embedder.model
+            model = self.embedder and self.embedder.reference
             licence = self.embedder and self.embedder.licence.id
             write_json({**added.object(), "model": model, "licence": licence})
             return

@@ -42,7 +42,7 @@ def summary(added: "Added", files: int, embedder: "Embedder | None") -> str:
 def _chunks(added: "Added", embedder: "Embedder | None") -> str:
     parts = [f"{added.chunks:,} chunks"] if added.chunks else []
     if added.embedded and embedder:
-        parts.append(f"{added.embedded:,} embedded with {embedder.model}, {added.tokens_per_s:,.0f} tokens/s")
+        parts.append(f"{added.embedded:,} embedded with {embedder.reference}, {added.tokens_per_s:,.0f} tokens/s")
     if added.reused:
         parts.append(f"{added.reused:,} vectors were there")
     if added.without_vector:

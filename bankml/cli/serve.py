@@ -122,7 +122,7 @@ def serve(
                     once = ", which opens once" if session.token in link else ""
                     note(f"the {'history' if name == 'history' else 'knowledge base'} is searched at {link}{once}")
                 if knowledge and not access.keys and not uds:
-                    note("every program of this machine may search it and add to it: a key or --uds would close it")
+                    note(f"{_anybody(listener)} may search it and add to it: a key or --uds would close it")
 
         options = Options(threads, backend, keep, forward, log, limits, access, ragebar, knowledge, lender)
         Served(choice, options).run(listener, ready)
@@ -159,6 +159,13 @@ def _access(key_file: Path | None, origins: list[str], cert: Path | None, key: P
         raise typer.BadParameter("give both --tls-cert and --tls-key, or neither")
     context = tls.context(cert, key) if cert and key else None
     return Access(keys.read(Settings.read().api_key, key_file), tuple(map(pages.checked, origins)), context)
+
+
+def _anybody(listener: socket.socket) -> str:
+    """Who may ask where there is no key."""
+    from bankml.serve.listener import is_public
+
+    return "everybody who reaches this address" if is_public(listener) else "every program of this machine"
 
 
 def _check_public(listener: socket.socket, host: str, allowed: bool) -> None:

@@ -1,4 +1,4 @@
-"""A model of a hub to this machine, once: a GGUF file as it is, or what is made of a repository's safetensors."""
+"""A model of a hub to this machine, once: what is made of a repository's safetensors, or a GGUF file as it is."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from bankml.models.names import not_here
 from bankml.models.pinned import Pinned
 from bankml.models.progress import Progress
 from bankml.models.repository import Repository, RepositoryFile
+from bankml.models.staged import convertible
 from bankml.models.transfer import Transfer, patiently
 from bankml.settings import Settings
 
@@ -23,8 +24,9 @@ def download(
 ) -> tuple[HubModel, bool]:
     """The file of `name` (of a repository, the one that `Repository.pick` takes), and whether it had to be fetched.
 
-    A repository that has no GGUF file and safetensors is converted. A file that is here stays as it is, unless
-    `pinned` states another sha256. `to_convert`: a GGUF file is refused, for to fetch one is a person's decision.
+    A repository that has safetensors is converted, whatever GGUF files lie beside them. A file that is here stays as it
+    is, unless `pinned` states another sha256. `to_convert`: a GGUF file is refused, for to fetch one is a person's
+    decision.
     Raises ModelError with what would help.
     """
     if settings.skip_model_download:
@@ -34,7 +36,7 @@ def download(
     hub = Hub()
     with _alternatives(settings):
         listed = patiently(lambda: repository.read(hub, name))
-        if not name.file and not listed.models:
+        if not name.file and (convertible(listed) or not listed.models):
             return optimised.make(hub, listed, settings, progress)
         if to_convert:
             raise not_here(str(name), pinned)

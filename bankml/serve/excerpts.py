@@ -1,4 +1,4 @@
-"""What a page shows of a long text: the part around the first word that matches, and where matches lie in it."""
+"""What a page shows of a long text: the part around a word that matches, and where matches lie in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,24 +13,35 @@ CUT = "…"
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`marks`: from and to in UTF-16 code units, as JavaScript counts. `cut`: something of the text is missing."""
+    """`marks`: from and to in UTF-16 code units, as JavaScript counts. `cut`: something of the text is missing.
+
+    `best`: the place in it, counted likewise, that it is shown around.
+    """
 
     text: str
     marks: list[list[int]]
     cut: bool
+    best: int
 
 
-def excerpt(text: str, spans: Sequence[Span], most: int) -> Excerpt:
-    """At most some `most` characters of `text`, with the first of `spans` in them, which are in order and apart."""
+def excerpt(text: str, spans: Sequence[Span], most: int, best: int | None = None) -> Excerpt:
+    """At most some `most` characters of `text`, with the place `best` in them (None: the first of `spans`).
+
+    `spans` are in order and apart.
+    """
+    place = best if best is not None else spans[0][0] if spans else 0
     if len(text) <= most:
-        return Excerpt(text, utf16(text, spans), False)
-    first = spans[0][0] if spans else 0
-    start = _between_words(text, max(0, min(first - most // BEFORE, len(text) - most)), first)
+        return Excerpt(text, utf16(text, spans), False, _unit(text, place))
+    start = _between_words(text, max(0, min(place - most // BEFORE, len(text) - most)), place)
     end = min(start + most, len(text))
     shown = CUT * (start > 0) + text[start:end] + CUT * (end < len(text))
     shift = (start > 0) - start
     inside = [(max(a, start) + shift, min(b, end) + shift) for a, b in spans if a < end and b > start]
-    return Excerpt(shown, utf16(shown, inside), True)
+    return Excerpt(shown, utf16(shown, inside), True, _unit(shown, place + shift))
+
+
+def _unit(text: str, place: int) -> int:
+    return utf16(text, [(place, place)])[0][0]
 
 
 def _between_words(text: str, start: int, match: int) -> int:

@@ -2,21 +2,22 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from bankml.documents import Source
 from bankml.embedders.embedder import Cancelled, Embedder
-from bankml.errors import CancelledError, InputError, UnavailableError
+from bankml.errors import InputError, StoreError, UnavailableError
 from bankml.lexical import marked, spans
 from bankml.library.model.configuration import Configuration
 from bankml.library.search.hit import Hit
 from bankml.library.search.searcher import Searcher
+from bankml.library.search.snippet import best
 from bankml.library.search.source import source
 from bankml.serve.excerpts import excerpt
 from bankml.serve.kb import Document
@@ -27,6 +28,8 @@ from bankml.serve.workers import Workers
 from bankml.settings import Settings
 from bankml.store import Store
 from bankml.utf8 import whole
+
+T = TypeVar("T")
 
 MOST_TEXT = 4000  # characters of a passage that are sent; one has some 1,000, but a word may be of any length
 LOOKED_AT = 2**13  # characters of it in which what matches is looked for
@@ -83,14 +86,15 @@ class Knowledge:
         """
         _check(query)
         _check_how(n, wait, how)
-        opened = self.opened()
-        found = opened.searcher.search(query, n=n, wait=wait, **how)
+        found, types = self._of_now(
+            lambda opened: (opened.searcher.search(query, n=n, wait=wait, **how), _types(opened.store))
+        )
         terms = marked(query)
         answer = whole(
             {
                 "results": [_row(hit, terms) for hit in found.results],
                 "status": found.status,
-                "types": _types(opened.store),
+                "types": types,
             }
         )
         version = blake2b(orjson.dumps(answer), digest_size=16).hexdigest()
@@ -100,7 +104,7 @@ class Knowledge:
     def source(self, id: int, query: str) -> dict[str, Any] | None:
         """The answer of /kb/source; None where there is no passage of this id. Raises InputError."""
         _check(query)
-        if (found := source(self.opened().store, id)) is None:
+        if (found := self._of_now(lambda opened: source(opened.store, id))) is None:
             return None
         shown = window(found.text, found.start, found.end, query)
         return {
@@ -120,16 +124,29 @@ class Knowledge:
         What was stored when the client left, or the store failed, stays; the same request goes on from there. Raises
         InputError, MismatchError, CancelledError, BusyError where others write for a minute.
         """
-        from bankml.library.add.ingest import Ingest
         from bankml.serve.sent import sent
 
         texts = sent(documents)
-        store = self.opened().store
+        added: dict[str, Any] = self._of_now(lambda opened: whole(self._added(opened.store, texts, cancelled)))
+        return added
+
+    def _added(self, store: Store, texts: Iterable[Source], cancelled: Cancelled) -> dict[str, Any]:
+        from bankml.library.add.ingest import Ingest
+
         embedder, why = self._embedder(store)
         ingest = Ingest(store, embedder, Configuration.read(store.path), why, cancelled=cancelled)
-        ingest.run(_wanted(texts, cancelled)).finished = True
-        added: dict[str, Any] = whole(ingest.added.object())
-        return added
+        ingest.run(texts).finished = True
+        return ingest.added.object()
+
+    def _of_now(self, work: Callable[[Opened], T]) -> T:
+        """What `work` makes of the store; once more where another file took its place meanwhile, which closed it."""
+        opened = self.opened()
+        try:
+            return work(opened)
+        except StoreError:
+            if (now := self.opened()) is opened:
+                raise
+            return work(now)
 
     def _embedder(self, store: Store) -> tuple[Embedder | None, str]:
         """Who embeds what is added; else why words alone find it."""
@@ -144,7 +161,8 @@ class Knowledge:
         """The answer of /kb/status: that of `bankml status`."""
         from bankml.library.upkeep.status import status
 
-        found: dict[str, Any] = whole(status(self.opened().store, Settings.read()).object())
+        settings = Settings.read()
+        found: dict[str, Any] = whole(self._of_now(lambda opened: status(opened.store, settings)).object())
         return found
 
     def close(self) -> None:
@@ -158,16 +176,8 @@ class Knowledge:
 
 
 def _row(hit: Hit, terms: frozenset[str]) -> dict[str, Any]:
-    shown = excerpt(hit.text, spans(hit.text[:LOOKED_AT], terms), MOST_TEXT)
-    return {**asdict(hit), "text": shown.text, "marks": shown.marks, "cut": shown.cut}
-
-
-def _wanted(sources: Iterable[Source], cancelled: Cancelled) -> Iterator[Source]:
-    """Each, as long as somebody waits. Raises CancelledError."""
-    for one in sources:
-        if cancelled():
-            raise CancelledError("the client left before all documents were added")
-        yield one
+    found = spans(hit.text[:LOOKED_AT], terms)
+    return {**asdict(hit), **asdict(excerpt(hit.text, found, MOST_TEXT, best(hit.text, found)))}
 
 
 def _types(store: Store) -> list[str]:

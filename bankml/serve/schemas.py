@@ -163,6 +163,7 @@ HIT_OF_KNOWLEDGE = answer(
         **PASSAGE,
         **dict.fromkeys(("title", "type"), STRING),
         **dict.fromkeys(("document", "start", "end"), COUNT),
+        "best": {**COUNT, "description": "Where in the text most of what is asked for begins, counted as marks."},
         "score": {"type": "number", "description": "Of the fusion, or of the one arm: says the order."},
         "cosine": {"type": ["number", "null"]},
         "words_rank": RANK,

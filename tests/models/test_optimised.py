@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -146,6 +147,19 @@ def test_using_a_name_never_fetches_a_gguf_file(hub: Hub, seeded_gguf: bytes) ->
     with pytest.raises(ModelError, match="hf:o/r is not on this machine: run `bankml pull hf:o/r`"):
         resolve("hf:o/r")
     assert hub.downloads == []
+
+
+@pytest.mark.parametrize("use", [pull, resolve])
+def test_safetensors_go_before_the_gguf_files_beside_them(
+    hub: Hub, tiny: dict[str, bytes], seeded_gguf: bytes, use: Callable[[str], object]
+) -> None:
+    """As in the repository of mxbai-embed-large: every name of it is one model, whoever asks."""
+    hub.add("mixedbread-ai/mxbai-embed-large-v1", {**tiny, "gguf/m-f16.gguf": seeded_gguf})
+    use("mxbai-embed-large")
+    names = ("mxbai-embed-large", "mxbai-embed-large-v1", "hf:mixedbread-ai/mxbai-embed-large-v1")
+    assert {choose(name).path.parent for name in names} == {place("mixedbread-ai", "mxbai-embed-large-v1")}
+    assert "gguf/m-f16.gguf" not in hub.fetched("mixedbread-ai/mxbai-embed-large-v1")
+    assert pull("hf:mixedbread-ai/mxbai-embed-large-v1/gguf/m-f16.gguf").read_bytes() == seeded_gguf
 
 
 def test_a_revision_is_another_model(stocked: Hub) -> None:

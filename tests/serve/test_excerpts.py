@@ -29,6 +29,16 @@ def test_a_long_text_is_shown_around_its_first_match():
     assert len(found.text) <= 82
 
 
+def test_or_around_the_place_that_is_named():
+    text = "the 😀 " + "before " * 100 + "the sky is blue" + " after" * 100
+    at = text.index("sky")
+    found = excerpt(text, [(0, 3), (at, at + 3)], 80, at)
+    assert marked(found.text, found.marks) == ["sky"]
+    assert found.best == found.marks[0][0]
+    whole = excerpt(text, [(0, 3), (at, at + 3)], 5000, at)
+    assert whole.best == whole.marks[1][0] == at + 1
+
+
 def test_without_a_match_it_begins_at_the_beginning():
     found = excerpt("word " * 100, [], 20)
     assert (found.text, found.marks, found.cut) == ("word word word word …", [], True)

@@ -9,6 +9,7 @@ import httpx
 import jsonschema
 import pytest
 
+from bankml.errors import StoreError
 from bankml.serve.access import Access
 from bankml.serve.knowledge import Knowledge
 from bankml.serve.schemas import SCHEMAS
@@ -156,6 +157,48 @@ def test_a_store_that_vanishes_and_is_replaced(ask, knowledge, tmp_path):
     other.mkdir()
     shutil.move(write(other, {"moon.md": "# Moon\n\nThe moon above the sea.\n"}), knowledge.path)
     assert names(search(ask, query="sea")) == ["moon.md"]
+
+
+IN_FLIGHT = [
+    ("POST", "/kb/search", {"query": "moon"}, lambda found: names(found) == ["moon.md"]),
+    ("POST", "/kb/source", {"id": 1}, lambda found: "The moon" in found["text"]),
+    ("POST", "/kb/add", {"documents": [{"name": "a", "text": "b"}]}, lambda found: found["added"] == 1),
+    ("GET", "/kb/status", None, lambda found: found["documents"] == 1),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "is_of_the_new"), IN_FLIGHT, ids=lambda one: str(one)[:10])
+def test_what_is_in_flight_while_the_store_is_replaced_is_answered_by_the_new_one(
+    ask, knowledge, tmp_path, monkeypatch, method, path, body, is_of_the_new
+):
+    (tmp_path / "other").mkdir()
+    other = write(tmp_path / "other", {"moon.md": "# Moon\n\nThe moon above the sea.\n"})
+    now = knowledge.opened
+
+    def overtaken():
+        """The store, of which another request finds that it is replaced before this one has begun."""
+        monkeypatch.setattr(knowledge, "opened", now)
+        found = now()
+        os.replace(other, knowledge.path)
+        now()
+        return found
+
+    monkeypatch.setattr(knowledge, "opened", overtaken)
+    answer = ask(method, path, json=body)
+    assert answer.status_code == 200, answer.text
+    assert is_of_the_new(answer.json())
+
+
+def test_what_fails_in_the_store_that_is_there_is_not_tried_again(ask, knowledge, monkeypatch):
+    tried = []
+
+    def search(*asked, **how):
+        tried.append(asked)
+        raise StoreError("others write")
+
+    monkeypatch.setattr(knowledge.opened().searcher, "search", search)
+    assert ask("POST", "/kb/search", json={"query": "sky"}).status_code == 503
+    assert len(tried) == 1
 
 
 def test_another_programs_database_in_its_place(ask, knowledge):

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from bankml.store import Store
 from tests.serve.bases import SKY, embedded, put, write
 from tests.serve.histories import SKY as EXCHANGES
 from tests.serve.histories import write as write_history
-from tests.serve.wire import until, watched
+from tests.serve.wire import command, until, watched
 
 NAME = ALL_MINILM_L6_V2.name
 WORDS = "The engine of the ferry was built in the yard by the old harbour, and nobody remembers by whom. "
@@ -159,6 +160,20 @@ def test_a_link_that_opens_once_is_printed_where_keys_are_asked_for(serving, tmp
             proof = browser.get(server.ready["kb"]).headers["location"].partition("=")[2]
             answer = browser.get(f"{server.url}/kb/status", headers={"X-Bankml-Proof": proof})
             assert answer.json()["documents"] == 3
+
+
+@pytest.mark.parametrize(
+    ("host", "who"), [("0.0.0.0", "everybody who reaches this address"), ("127.0.0.1", "every program of this machine")]
+)
+def test_who_may_ask_and_add_without_a_key_is_told(tmp_path, tiny, host, who):
+    path = write(tmp_path)
+    script = command("--model", tiny, "--host", host, "--insecure", "--kb", path)
+    script.remove("--json")
+    with subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        server.stdout.readline()
+        server.terminate()
+        assert f"bankml: {who} may search it and add to it: a key" in server.communicate(timeout=60)[1]
 
 
 def test_what_another_process_adds_is_found(serving, tmp_path, tiny):

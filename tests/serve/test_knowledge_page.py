@@ -111,6 +111,25 @@ def test_typing_filtering_and_opening_the_source_at_its_line(page, sky, folder):
     assert page.get_log("browser") == []
 
 
+LONG = (
+    "The start is of no use. "
+    + "The filler of a page. " * 30
+    + "Pelicans glide over 😀 lagoons. "
+    + "The rest of it. " * 30
+)
+
+
+def test_a_long_passage_is_shown_where_its_rare_words_stand(page, tiny, tmp_path):
+    with opened(Knowledge(write(tmp_path, {"birds.txt": LONG}), no_model), tiny) as address:
+        visit(page, f"{address}/ui#knowledge")
+        press(page, "the lagoons of a pelicans glide")
+        shows(page, "birds.txt:1")
+        said = page.find_element(By.CSS_SELECTOR, "#kb-hits .said").text
+    assert said.startswith("…")
+    assert 0 < said.index("Pelicans glide over 😀 lagoons.") < 80
+    assert {"Pelicans", "glide", "lagoons"} <= set(marks(page))
+
+
 def test_the_keyboard_does_it_all(page, sky):
     visit(page, sky)
     assert focused(page) == "kb-query"

@@ -95,12 +95,10 @@ def test_who_waits_for_a_server_gets_its_model_when_it_starts_and_an_error_when_
     async def serve() -> None:
         engines = Engines(SECOND, 1)
         lender.open(engines)
-        while not found:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(thread.join, 20)
         engines.close()
 
-    asyncio.run(asyncio.wait_for(serve(), 20))
-    thread.join(20)
+    asyncio.run(serve())
     assert found[0].shape == (1, 64)
     with pytest.raises(BusyError, match="ending"):
         NativeEmbedder(choice).borrow(lender).embed(["sky"])

@@ -53,7 +53,7 @@ class Ingest:
         self._store = store
         self._embedding = Embedding(embedder, cancelled)
         self._fingerprint = fingerprint(embedder) if embedder else None
-        self._reader = Reader(store, embedder, configuration, converter)
+        self._reader = Reader(store, embedder, configuration, converter, cancelled)
         self._progress = progress or (lambda added: None)
         self._recent: Mapping[str, bytes] = {}  # vectors that may not be in the store yet, by key
         self.added = Added(status=why)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from bankml.documents.chunk import Chunk
 from bankml.documents.chunking import chunks
+from bankml.documents.counting import Count
 from bankml.documents.estimate import estimate
 from bankml.documents.extract import extract
 from bankml.documents.extracted import Extracted
 from bankml.documents.source import Failure, Source
 from bankml.embedders.counting import Counting
-from bankml.embedders.embedder import Embedder
-from bankml.errors import Error, UnavailableError
+from bankml.embedders.embedder import Cancelled, Embedder
+from bankml.errors import CancelledError, Error, UnavailableError
 from bankml.library.add.lacking import Text, lacking
 from bankml.library.add.recipe import Recipe
 from bankml.library.model.configuration import Configuration
@@ -77,16 +78,26 @@ class Reader:
     """Reads one file after the other, in one thread. `why`: for what reason tokens are estimated, if they are."""
 
     def __init__(
-        self, store: Store, embedder: Embedder | None, configuration: Configuration, converter: str = ""
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        configuration: Configuration,
+        converter: str = "",
+        cancelled: Cancelled | None = None,
     ) -> None:
         self._store = store
         self._configuration = configuration
         self._converter = converter
+        self._cancelled = cancelled or (lambda: False)
         self.why = ""
         self._use(embedder)
 
     def read(self, source: Source | Failure) -> Piece:
-        """What is to be done with a file. Raises StoreError of the store; what a file does, it does to itself alone."""
+        """What is to be done with a file. Raises StoreError of the store; what a file does, it does to itself alone.
+
+        Raises CancelledError before and after its text is extracted, and while it is cut.
+        """
+        self._check()
         if isinstance(source, Failure):
             return Broken(shown(source.path), source.error)
         try:
@@ -101,6 +112,8 @@ class Reader:
             return Pending(source, before[1], before, None, texts) if texts else Unchanged(len(content))
         try:
             return self._made(source, content, digest, before)
+        except CancelledError:
+            raise
         except Exception as error:  # parsers of other people's formats may raise anything
             return Broken(shown(source.path), _sentence(error), len(content))
 
@@ -128,11 +141,22 @@ class Reader:
         if isinstance(self._embedder, Counting):
             try:
                 size = min(size, self._embedder.context_length)
-                return chunks(found, self._embedder.count, size, min(overlap, size // 2))
+                return chunks(found, self._checked(self._embedder.count), size, min(overlap, size // 2))
             except UnavailableError as error:
                 self.why = str(error)
                 self._use(None)
-        return chunks(found, estimate, size, overlap)
+        return chunks(found, self._checked(estimate), size, overlap)
+
+    def _checked(self, count: Count) -> Count:
+        def counted(texts: Sequence[str]) -> Sequence[int]:
+            self._check()
+            return count(texts)
+
+        return counted
+
+    def _check(self) -> None:
+        if self._cancelled():
+            raise CancelledError("nobody waits any more for what is left to be added")
 
     def _limit(self) -> float:
         return self._embedder.context_length if isinstance(self._embedder, Counting) else inf

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from bankml.embedders.embedder import Embedder, Floats
 from bankml.embedders.queries import QueryVectors
-from bankml.embedders.recipe import fingerprint
+from bankml.library.model.fingerprint import fingerprint
 
 if TYPE_CHECKING:
-    from bankml.history.asked import Asked
+    from bankml.embedders.asked import Asked
 
 
 class Model:
@@ -24,7 +24,7 @@ class Model:
         if wait is None:
             return self._queries.vector(query, block=True)
         if self._asked is None:
-            from bankml.history.asked import Asked
+            from bankml.embedders.asked import Asked
 
             self._asked = Asked(self._queries)
         return self._asked.vector(query, wait)

@@ -14,11 +14,11 @@
 
   const crumbs = (heading) => visible(heading).replaceAll(" > ", " › ");
 
-  /** The text from a little before what matches first, so that the lines that are shown hold it. */
-  function near({ text, marks }) {
-    const first = marks[0]?.[0] ?? 0, space = text.indexOf(" ", first - 60);
-    if (first <= 120 || space < 0 || space >= first) return marked(text, marks);
-    const rest = marks.map(([start, end]) => [start - space, end - space]);
+  /** The text from a little before its best place, so that the lines that are shown hold it. */
+  function near({ text, marks, best }) {
+    const space = text.indexOf(" ", best - 60);
+    if (best <= 120 || space < 0 || space >= best) return marked(text, marks);
+    const rest = marks.filter(([start]) => start >= space).map(([start, end]) => [start - space, end - space]);
     return ["…", ...marked(text.slice(space), rest)];
   }
 

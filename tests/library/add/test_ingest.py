@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from bankml import models
+from bankml.documents.extract import extract
 from bankml.documents.source import Source
 from bankml.embedders import NativeEmbedder, choose
 from bankml.encoder import Encoder
 from bankml.errors import CancelledError, MismatchError, UnavailableError
+from bankml.library.add import reading
 from bankml.library.add.added import Added
 from bankml.library.add.ingest import Ingest
 from bankml.library.add.selection import Selection
@@ -330,3 +332,18 @@ def test_vectors_carry_the_recipe_of_their_model(store, folder, add, embedder):
         found = documents.find(db, os.fsencode(folder / "a.txt"))
     assert found
     assert (found[1].size, found[1].type) == (4, "text")
+
+
+@pytest.mark.parametrize("asked", [0, 1, 2, 7])
+def test_a_large_document_that_nobody_waits_for_is_given_up_wherever_it_is(
+    store, folder, add, embedder, asked, monkeypatch
+):
+    """Before its text is extracted, behind that, and whenever its passages are counted."""
+    extracted = []
+    monkeypatch.setattr(reading, "extract", lambda *given: extracted.append(given) or extract(*given))
+    write(folder / "a.txt", *PARAGRAPHS * 400)
+    times = iter(range(10**6))
+    with pytest.raises(CancelledError):
+        add(embedder, cancelled=lambda: next(times) >= asked)
+    assert next(times) <= asked + 2  # the next time that it is asked it stops
+    assert (len(extracted), embedder.asked, count(store, "documents")) == (asked > 0, [], 0)

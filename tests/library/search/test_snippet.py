@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bankml.library.search.snippet import snippet
-from bankml.terms import marked
+from bankml.library.search.snippet import best, snippet
+from bankml.terms import marked, spans
 
 
 def test_a_short_text_is_whole() -> None:
@@ -19,6 +19,18 @@ def test_a_long_text_is_cut_around_most_terms() -> None:
     assert found.text.startswith("…filler")
     assert found.text.endswith("…")
     assert [found.text[start:end] for start, end in found.spans] == ["boot", "loader", "kernel"]
+
+
+def test_a_word_that_is_everywhere_leads_nowhere() -> None:
+    text = "the a of the a of" + " filler" * 60 + " waves scatter" + " filler" * 60
+    assert "waves scatter" in snippet(text, marked("a scatter of the waves")).text
+    text = "of the filler " * 30 + "waves scatter " + "of the filler " * 30
+    assert 0 < snippet(text, marked("a scatter of the waves")).text.index("waves scatter") <= 61
+
+
+def test_the_best_place_is_found_in_one_go() -> None:
+    text = "a b c d " * 50_000
+    assert best(text, spans(text, marked("a b c d"))) == 0
 
 
 def test_without_terms_it_is_the_beginning() -> None:
