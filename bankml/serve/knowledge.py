@@ -13,7 +13,7 @@ import orjson
 from bankml.documents import Source
 from bankml.embedders.embedder import Cancelled, Embedder
 from bankml.errors import CancelledError, InputError, UnavailableError
-from bankml.lexical import marked, spans
+from bankml.lexical import spans
 from bankml.library.model.configuration import Configuration
 from bankml.library.search.hit import Hit
 from bankml.library.search.searcher import Searcher
@@ -85,10 +85,9 @@ class Knowledge:
         _check_how(n, wait, how)
         opened = self.opened()
         found = opened.searcher.search(query, n=n, wait=wait, **how)
-        terms = marked(query)
         answer = whole(
             {
-                "results": [_row(hit, terms) for hit in found.results],
+                "results": [_row(hit, found.marks) for hit in found.results],
                 "status": found.status,
                 "types": _types(opened.store),
             }
@@ -100,9 +99,10 @@ class Knowledge:
     def source(self, id: int, query: str) -> dict[str, Any] | None:
         """The answer of /kb/source; None where there is no passage of this id. Raises InputError."""
         _check(query)
-        if (found := source(self.opened().store, id)) is None:
+        opened = self.opened()
+        if (found := source(opened.store, id)) is None:
             return None
-        shown = window(found.text, found.start, found.end, query)
+        shown = window(found.text, found.start, found.end, opened.searcher.marks(query))
         return {
             "id": id,
             "path": whole(os.fsdecode(found.path)),

@@ -33,8 +33,14 @@ class Filters:
         before: str | datetime | None = None,
         document: int | None = None,
     ) -> "Filters":
-        """Raises InputError for what is no date."""
-        return cls(_listed(path), _listed(type), _date("after", after), _date("before", before), document)
+        """Raises InputError for what is no date, and for an empty glob or type."""
+        return cls(
+            _listed("path", path, "a glob such as 'notes/**/*.md'"),
+            _listed("type", type, "one such as markdown"),
+            _date("after", after),
+            _date("before", before),
+            document,
+        )
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -67,8 +73,11 @@ class Filters:
         return mask
 
 
-def _listed(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())
+def _listed(name: str, given: str | Sequence[str] | None, example: str) -> tuple[str, ...]:
+    found = (given,) if isinstance(given, str) else tuple(given or ())
+    if not all(one.strip() for one in found):
+        raise InputError(f"{name} is '': give {example}, or leave it out")
+    return found
 
 
 def _date(name: str, given: str | datetime | None) -> float | None:
