@@ -1,6 +1,7 @@
 """The command `bankml`."""
 
 import io
+import signal
 import sys
 
 
@@ -17,6 +18,10 @@ def main() -> None:
         guard_output()
         note_warnings()
         note_news()
-        sys.exit(run(sys.argv[1:]))
+        status = run(sys.argv[1:])
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # or it would end the interpreter that is ending, whose work is done
+        sys.exit(status)
     except KeyboardInterrupt:  # while modules are imported
         sys.exit(130)

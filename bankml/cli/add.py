@@ -10,6 +10,7 @@ import typer
 
 from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.cli.store import Db
+from bankml.cli.terminated import exit_status, terminable
 from bankml.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from bankml.store import Store
 
 SOME_FAILED = 3
-INTERRUPTED = 130
 STDIN = "-"
 
 Globs = list[str] | None
@@ -63,7 +63,7 @@ def add(
 
     _check(paths, name, watch, converter)
     settings = Settings.read()
-    with _store(db, settings, model) as store:
+    with terminable(), _store(db, settings, model) as store:
         largest = LARGEST if max_size is None else round(max_size * 1e6)
         selection = Selection(paths, store.path, include or (), exclude or (), name or "stdin", largest)
         work = _Work(store, selection, *_embedder(store, settings, model), prune, json, converter)
@@ -72,13 +72,16 @@ def add(
 
 def _check(paths: Sequence[str], name: str | None, watch: bool, converter: str) -> None:
     from bankml.documents.conversion import CONVERTERS
+    from bankml.library.add.name import unfit
 
     if converter and converter not in CONVERTERS:
         raise InputError(f"there is no converter {converter!r}: give {' or '.join(CONVERTERS)}, or none")
     if watch and STDIN in paths:
         raise InputError("standard input cannot be watched: name files or folders")
-    if name is not None and (STDIN not in paths or not name or name.startswith("/") or "\0" in name):
-        raise InputError(f"--name is {name!r}: with -, give what standard input is to be called, not a path from /")
+    if name is not None and STDIN not in paths:
+        raise InputError(f"--name is {name!r}: with -, it is what standard input is to be called")
+    if name is not None and (why := unfit(name)):
+        raise InputError(f"--name {why}")
 
 
 def _store(db: Path | None, settings: "Settings", model: str | None) -> "Store":
@@ -130,14 +133,17 @@ class _Work:
         size = sum(getattr(source, "size", 0) for source in sources)
         with adding(len(sources), size) as progress:
             ingest = Ingest(self.store, self.embedder, configuration, self.why, progress, converter=self.converter)
-            with suppress(KeyboardInterrupt):
-                ingest.run(sources)
+            status = 0
+            try:
                 ingest.added.skipped = dict(self.selection.skipped)
+                ingest.run(sources)
                 self._prune(ingest.added)
                 ingest.added.finished = True
+            except KeyboardInterrupt as interrupt:
+                status = exit_status(interrupt)
         if not self.quiet or ingest.added.anything:
             self._tell(ingest.added, len(sources))
-        return INTERRUPTED if not ingest.added.finished else SOME_FAILED if ingest.added.failed else 0
+        return status or (SOME_FAILED if ingest.added.failed else 0)
 
     def keep_on(self) -> int:
         """Until Ctrl-C: what is there now, then what changes."""
@@ -151,7 +157,7 @@ class _Work:
             for changed in changes:
                 found = [source for source in self.selection.sources() if touched(Path(source.path), changed)]
                 status = self.once(found)
-                if status == INTERRUPTED:
+                if status > SOME_FAILED:
                     return status
                 self.quiet = True
         return 0

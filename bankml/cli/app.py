@@ -29,11 +29,11 @@ from bankml.cli import (
     transfer,
 )
 from bankml.cli.output import OutputError, abandon_output, note, write_json
+from bankml.cli.terminated import exit_status
 from bankml.errors import Error
 
 FAILED = 1
 USAGE = 2
-INTERRUPTED = 130
 UsageError: Any = typer.BadParameter.__base__  # click's, or that of the click inside newer typers
 
 app = typer.Typer(
@@ -112,8 +112,8 @@ def _run(arguments: list[str], as_json: bool) -> int:
     except OSError as error:
         _fail(_refusal(error), as_json)
         return FAILED
-    except (KeyboardInterrupt, typer.Abort):
-        return INTERRUPTED
+    except (KeyboardInterrupt, typer.Abort) as interrupt:
+        return exit_status(interrupt)
     except SystemExit as exit:  # typer's, of a reader that left
         return int(exit.code or 0)
 

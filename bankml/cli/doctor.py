@@ -45,4 +45,9 @@ def _said(found: "Finding") -> str:
     if found.ok:
         return f"ok: {found.found}"
     shown = "; ".join(found.examples[:SHOWN]) + ("; …" if found.wrong > SHOWN else "")
-    return f"WRONG: {found.found} ({found.wrong:,}): {shown}. Run {found.remedy}"
+    return f"WRONG: {found.found} ({found.wrong:,}): {shown}{_to_do(found.remedy)}"
+
+
+def _to_do(remedy: str) -> str:
+    """A remedy is a command, or a sentence, or told already."""
+    return f". Run {remedy}" if remedy.startswith("`") else f". {remedy[:1].upper()}{remedy[1:]}" if remedy else ""

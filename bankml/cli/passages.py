@@ -4,17 +4,23 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bankml.library.search.snippet import Snippet, snippet
-from bankml.terms import marked
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
     from bankml.library.search.hit import Found, Hit
 
 
-def write_passages(found: "Found", query: str, explain: bool = False) -> None:
+INDENT = " " * 3
+
+
+def write_passages(found: "Found", explain: bool = False) -> None:
     """The passages and the status line, on stdout."""
-    terms = marked(query)
-    shown = [(hit, snippet(printable(hit.text.replace("\n", " ").replace("\t", " ")), terms)) for hit in found.results]
+    shown = [
+        (hit, snippet(printable(hit.text.replace("\n", " ").replace("\t", " ")), found.marks)) for hit in found.results
+    ]
     if sys.stdout.isatty():
         _draw(shown, found.status)
     else:
@@ -47,21 +53,35 @@ def _told(value: Any) -> str:
 
 def _draw(shown: "list[tuple[Hit, Snippet]]", status: str) -> None:
     from rich.console import Console
-    from rich.padding import Padding
     from rich.text import Text
 
     console = Console()
     for rank, (hit, part) in enumerate(shown, 1):
-        console.print(Text.assemble(f"{rank}  ", (_place(hit), "bold"), f"  {printable(hit.heading)}"))
+        number = f"{rank}  "
+        heading = Text.assemble((_place(hit), "bold"), f"  {printable(hit.heading)}")
+        _indented(console, heading, number, " " * len(number))
         text = Text(part.text)
         for start, end in part.spans:
             text.stylize("bold reverse", start, end)
-        console.print(Padding(text, (0, 0, 0, 3)))
-        console.print(Padding(Text(_facts(hit), "dim"), (0, 0, 1, 3)))
+        _indented(console, text, INDENT, INDENT)
+        _indented(console, Text(_facts(hit), "dim"), INDENT, INDENT)
+        console.print()
     console.print(Text(printable(status), "italic"))
+
+
+def _indented(console: "Console", text: "Text", first: str, others: str) -> None:
+    """Wrapped, each line behind its indent, and without the spaces that would fill it."""
+    from rich.text import Text
+
+    for number, line in enumerate(text.wrap(console, max(1, console.width - len(first)))):
+        line.rstrip()
+        console.print(Text.assemble(others if number else first, line), no_wrap=True, overflow="ignore", crop=False)
 
 
 def _facts(hit: "Hit") -> str:
     cosine, words, meaning = _numbers(hit)
     named = (("cosine", cosine), ("words", words), ("meaning", meaning))
-    return "  ".join(f"{name} {value}" for name, value in named if value)
+    facts = [f"{name} {value}" for name, value in named if value]
+    if hit.others:
+        facts.append(f"and {hit.others:,} more {'place' if hit.others == 1 else 'places'}")
+    return "  ".join(facts)

@@ -59,27 +59,28 @@ def search(
 ) -> None:
     """Print the passages that fit best, with their file and line; the last line says who ranked them."""
     from bankml.library.model.binding import embedder
+    from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
 
+    if model is not None:
+        named(model)
     asked = " ".join(query)
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
         found = searcher.search(
             asked, results, mode.value, path=path, type=type, after=after, before=before, document=document
         )
         if json:
-            write_json(_object(found, asked, explain))
+            write_json(_object(found, explain))
         else:
             from bankml.cli.passages import write_passages
 
-            write_passages(found, asked, explain)
+            write_passages(found, explain)
         if searcher.wants_neighbours():
             note("searches of so many passages are faster with an index: `bankml doctor --repair` makes it, in minutes")
 
 
-def _object(found: "Found", query: str, explain: bool) -> dict[str, Any]:
+def _object(found: "Found", explain: bool) -> dict[str, Any]:
     from bankml.library.search.snippet import snippet
-    from bankml.terms import marked
 
-    terms = marked(query)
-    results = [{**asdict(hit), "snippet": snippet(hit.text, terms)._asdict()} for hit in found.results]
+    results = [{**asdict(hit), "snippet": snippet(hit.text, found.marks)._asdict()} for hit in found.results]
     return {"results": results, "status": found.status} | ({"explained": found.explained} if explain else {})

@@ -112,6 +112,7 @@ def create_app(
     app.state.ragebar = ragebar
     app.state.knowledge = knowledge
     app.state.session = session
+    app.state.origins = access.origins
     tabs = {pages.SERVER: True, pages.HISTORY: ragebar, pages.KNOWLEDGE: knowledge}
     app.state.tabs = tuple(tab for tab, served in tabs.items() if served)
     return app

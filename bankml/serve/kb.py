@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from bankml.embedders.embedder import Cancelled
 from bankml.errors import MismatchError, StoreError, UnavailableError
+from bankml.serve import sites
 from bankml.serve.answers import Answer
 from bankml.serve.bodies import read
 from bankml.serve.errors import RefusedError
@@ -21,13 +22,17 @@ if TYPE_CHECKING:
     from bankml.serve.knowledge import Knowledge
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 
 Mode = Literal["words", "meaning", "fused"]
 TextType = Literal["text", "rst", "markdown", "html", "code", "json", "jsonl", "csv"]
 
 
-class SearchRequest(msgspec.Struct):
-    """The body of /kb/search: what is looked for, in which passages, and how long its meaning may take."""
+class SearchRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """The body of /kb/search: what is looked for, in which passages, and how long its meaning may take.
+
+    A key that is none of these is refused, for a filter with a slip in its name would filter nothing.
+    """
 
     query: str = ""
     n: int | float = 10
@@ -36,6 +41,7 @@ class SearchRequest(msgspec.Struct):
     type: list[str] | str | None = None
     after: str | None = None
     before: str | None = None
+    document: int | float | None = None
     wait: float | None = None
     shown: str = ""
 
@@ -63,14 +69,14 @@ class AddRequest(msgspec.Struct):
 
 async def search(request: Request) -> Response:
     """Passages by words and by meaning."""
-    body = await read(request, SearchRequest)
-    asked = msgspec.structs.asdict(body) | {"n": _integer("n", body.n)}
+    body = await _body(request, SearchRequest)
+    asked = msgspec.structs.asdict(body) | {"n": _integer("n", body.n), "document": _whole("document", body.document)}
     return Answer(await _beside(request, knowledge(request).searches, lambda gone: knowledge(request).search(**asked)))
 
 
 async def source(request: Request) -> Response:
     """The text around a passage."""
-    body = await read(request, SourceRequest)
+    body = await _body(request, SourceRequest)
     id = _integer("id", body.id)
     found = await _beside(request, knowledge(request).searches, lambda gone: knowledge(request).source(id, body.query))
     if found is None:
@@ -80,7 +86,7 @@ async def source(request: Request) -> Response:
 
 async def add(request: Request) -> Response:
     """Texts into the knowledge base; one request after the other."""
-    body = await read(request, AddRequest)
+    body = await _body(request, AddRequest)
     return Answer(
         await _beside(request, knowledge(request).additions, lambda gone: knowledge(request).add(body.documents, gone))
     )
@@ -105,6 +111,12 @@ def knowledge(request: Request) -> "Knowledge":
     return found
 
 
+async def _body(request: Request, kind: type[S]) -> S:
+    """Raises RefusedError as `bodies.read`, and for pages of other sites."""
+    sites.check(request.headers, request.app.state.origins)
+    return await read(request, kind)
+
+
 async def _beside(request: Request, workers: Workers, work: Callable[[Cancelled], T]) -> T:
     """`work` on a thread; it is not begun when its client has left by then. Raises RefusedError, FullError."""
     ledger(request.scope).admit(request.scope)
@@ -121,6 +133,10 @@ def _integer(name: str, given: float) -> int:
     if given != given // 1:
         raise RefusedError(400, f"{name} is {given}; give a whole number")
     return int(given)
+
+
+def _whole(name: str, given: float | None) -> int | None:
+    return None if given is None else _integer(name, given)
 
 
 def _status(error: StoreError) -> int:

@@ -13,7 +13,7 @@ import orjson
 from bankml.documents import Source
 from bankml.embedders.embedder import Cancelled, Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
-from bankml.lexical import marked, spans
+from bankml.lexical import spans
 from bankml.library.model.configuration import Configuration
 from bankml.library.search.hit import Hit
 from bankml.library.search.searcher import Searcher
@@ -89,10 +89,9 @@ class Knowledge:
         found, types = self._of_now(
             lambda opened: (opened.searcher.search(query, n=n, wait=wait, **how), _types(opened.store))
         )
-        terms = marked(query)
         answer = whole(
             {
-                "results": [_row(hit, terms) for hit in found.results],
+                "results": [_row(hit, found.marks) for hit in found.results],
                 "status": found.status,
                 "types": types,
             }
@@ -104,9 +103,10 @@ class Knowledge:
     def source(self, id: int, query: str) -> dict[str, Any] | None:
         """The answer of /kb/source; None where there is no passage of this id. Raises InputError."""
         _check(query)
-        if (found := self._of_now(lambda opened: source(opened.store, id))) is None:
+        found, terms = self._of_now(lambda opened: (source(opened.store, id), opened.searcher.marks(query)))
+        if found is None:
             return None
-        shown = window(found.text, found.start, found.end, query)
+        shown = window(found.text, found.start, found.end, terms)
         return {
             "id": id,
             "path": whole(os.fsdecode(found.path)),

@@ -41,7 +41,7 @@ def growing(required: dict[str, Schema]) -> Schema:
 
 
 def request(struct: type[msgspec.Struct], required: list[str], **fields: Schema) -> Schema:
-    """The struct's own schema, with what it leaves to the route (`fields`); other keys are ignored."""
+    """The struct's own schema, with what it leaves to the route (`fields`); other keys as the struct takes them."""
     _, components = msgspec.json.schema_components([struct])
     schema: Schema = components[struct.__name__]
     properties = {}
@@ -49,7 +49,8 @@ def request(struct: type[msgspec.Struct], required: list[str], **fields: Schema)
         said = fields.get(name, {})
         typed = {} if "type" in said or "anyOf" in said else {"anyOf": found.get("anyOf", [{}])}
         properties[name] = {**typed, **said}
-    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    closed = {"additionalProperties": False} if struct.__struct_config__.forbid_unknown_fields else {}
+    return {"type": "object", "properties": properties, **closed, **({"required": required} if required else {})}
 
 
 MODEL: Schema = {
@@ -168,10 +169,19 @@ HIT_OF_KNOWLEDGE = answer(
         "cosine": {"type": ["number", "null"]},
         "words_rank": RANK,
         "meaning_rank": RANK,
+        "others": {**COUNT, "description": "Passages of the same text elsewhere, for which this one stands."},
+        "also": listed(
+            answer({name: PASSAGE[name] for name in ("id", "path", "line", "page")}), description="The first of them."
+        ),
     }
 )
 FILTER: Schema = {"anyOf": [STRING, listed(STRING, maxItems=MOST_FILTERS), NULL]}
 DATE: Schema = {"anyOf": [{**STRING, "format": "date"}, NULL]}
+# As bankml.utf8.UNPRINTABLE, in the words of ECMA 262.
+UNSEEN = (
+    r"\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff"
+    "\U000e0000-\U000e007f"
+)
 DOCUMENT = request(
     kb.Document,
     ["name", "text"],
@@ -179,7 +189,7 @@ DOCUMENT = request(
         "type": "string",
         "minLength": 1,
         "maxLength": MOST_NAME,
-        "pattern": r"^(?![/\s]*$)[^/\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$",
+        "pattern": rf"^(?!/)(?!\s*$)(?!(.*[/\\])?\.\.([/\\]|$))[^{UNSEEN}]+$",
         "description": "What it is kept under, and replaced by; never a path of the server's disk.",
     },
     text=STRING,
@@ -303,6 +313,7 @@ SCHEMAS: dict[str, Schema] = {
         type={**FILTER, "description": "Only documents of one of these types."},
         after={**DATE, "description": "Only what was modified then or later; 2026-01-31T09:30 is a moment too."},
         before={**DATE, "description": "Only what was modified earlier."},
+        document={"anyOf": [{"type": "integer"}, NULL], "description": "Only the document of this id."},
         wait={
             "anyOf": [{**NUMBER, "maximum": MOST_WAIT}, NULL],
             "description": "Seconds to wait for the query's vector, which a page that is typed into cannot; then words "

@@ -1,6 +1,5 @@
 """A text that a client sends to be kept under a name: a source that is read from no disk."""
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +9,9 @@ from typing import get_args
 from bankml.documents import Source
 from bankml.documents.kinds import KINDS
 from bankml.errors import InputError
+from bankml.library.add.name import unfit
 from bankml.serve.kb import Document, TextType
 from bankml.serve.limits import MOST_DOCUMENTS, MOST_NAME
-
-CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(slots=True)
@@ -43,13 +41,9 @@ def _sent(document: Document, index: int, now: int) -> Sent:
 
 def _unfit(name: str) -> str:
     """Why it cannot be a document's name; "" where it can."""
-    if not name.strip():
-        return "is empty; give it one"
-    if name.startswith("/"):
-        return f"is {name[:80]!r}; give a name that does not begin with a slash: no file of this machine is read"
     if len(name) > MOST_NAME:
         return f"has {len(name):,} characters; give {MOST_NAME:,} at most"
-    return "holds a control character; leave it out" if CONTROLS.search(name) else ""
+    return unfit(name)
 
 
 def _type(name: str) -> str:

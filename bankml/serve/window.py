@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bankml.lexical import marked, spans
+from bankml.lexical import spans
 from bankml.serve.excerpts import utf16
 
 BEFORE, AFTER = 12_000, 24_000  # characters around the passage: some hundred lines before and twice as many behind it
@@ -22,14 +22,14 @@ class Window:
     cut: bool  # something of the source is missing
 
 
-def window(text: str, start: int, end: int, query: str) -> Window:
+def window(text: str, start: int, end: int, query: str | frozenset[str]) -> Window:
     """The lines around `text[start:end]`; of a very long line, or passage, the part that is near."""
     end = min(end, start + PASSAGE)
     first, last = _first(text, start), _last(text, end)
     shown = text[first:last]
     passage = (start - first, end - first)
     looked = max(0, passage[0] - LOOKED_AT // 4)
-    found = [(looked + a, looked + b) for a, b in spans(shown[looked : looked + LOOKED_AT], marked(query))]
+    found = [(looked + a, looked + b) for a, b in spans(shown[looked : looked + LOOKED_AT], query)]
     return Window(
         shown,
         utf16(shown, [passage])[0],

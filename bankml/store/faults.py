@@ -9,7 +9,10 @@ from bankml.errors import BusyError, StoreError
 
 SENTENCES = {
     sqlite3.SQLITE_NOTADB: "is no knowledge base: it is not a SQLite database; name another file with --db",
-    sqlite3.SQLITE_CORRUPT: "is damaged: `bankml doctor` says where; copy it before anything else is tried",
+    sqlite3.SQLITE_CORRUPT: (
+        "is damaged: copy it as it is before anything else is tried, then put a sound copy in its place, or "
+        "`bankml add` the files to a new one; `bankml export` saves what can still be read of it"
+    ),
     sqlite3.SQLITE_FULL: "has no more room on its disk: free some and do it again; what was stored before is kept",
     sqlite3.SQLITE_READONLY: "cannot be written: it, its folder or its disk is read-only",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check that its folder exists and that you may use both",

@@ -28,7 +28,9 @@ def _version(db: sqlite3.Connection, path: Path) -> int:
     application = db.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
         if application or db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
-            raise StoreError(f"{path} is a database of another program: nothing was changed in it; {NO_STORE}")
+            raise StoreError(
+                f"{path} is a database of another program: nothing was changed in it; name another with --db"
+            )
         return 0
     version = int(db.execute("SELECT coalesce(max(number), 0) FROM migrations").fetchone()[0])
     if version > VERSION:

@@ -50,13 +50,13 @@ def command() -> Callable[..., Done]:
 def terminal() -> Callable[..., tuple[int, str]]:
     """Runs the real command with a terminal of 200 columns as its stdout and stderr: its status and what was shown."""
 
-    def run(*arguments: str) -> tuple[int, str]:
+    def run(*arguments: str, columns: int = 200) -> tuple[int, str]:
         try:
             ours, theirs = pty.openpty()
         except OSError as error:
             pytest.skip(f"no terminal to be had here: {error}")
         whole = [sys.executable, "-m", "bankml", *arguments]
-        env = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
+        env = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
         with subprocess.Popen(whole, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, env=env) as process:
             os.close(theirs)
             shown = b"".join(iter(lambda: read(ours), b""))

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,7 @@ def test_what_failed_is_named_and_the_status_is_3(here, folder):
     assert all(failed["error"] for failed in found["failed"])
     done = here("add", str(folder), str(folder / "gone.txt"))
     assert done.status == 3
-    assert done.out == b"2 unchanged, 1 failed\n"
+    assert done.out == b"2 unchanged, 1 failed; passed over: 1 binary\n"
     assert f"{folder}/gone.txt: ".encode() in done.err
 
 
@@ -121,7 +122,7 @@ def test_standard_input_is_a_document(command, folder):
         assert texts(ours)[b"meeting notes"] == ["We met, and parted."]
 
 
-@pytest.mark.parametrize("name", ["", "/etc/passwd"])
+@pytest.mark.parametrize("name", ["", "/etc/passwd", "../a", "a\u202eb", "a\x1bb"])
 def test_a_name_that_would_be_a_path_is_refused(here, name):
     done = here("add", "-", "--name", name)
     assert done.status == 1
@@ -212,21 +213,22 @@ numbers = iter(range(10**6))
 
 def stored(self, *arguments):
     if next(numbers) == 2:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), {number})
     return store(self, *arguments)
 
 Storing._stored = stored
 """
-"""Ctrl-C while the third document is being stored, wherever the rest of the work is then."""
+"""A signal while the third document is being stored, wherever the rest of the work is then."""
 
 
-def test_ctrl_c_leaves_what_is_done_and_says_so(folder):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_leaves_what_is_done_and_says_so(folder, number, status):
     words = " ".join(f"word{number}" for number in range(900))
-    for number in range(400):
-        (folder / f"{number}.txt").write_text(f"Number {number}. {words}")
-    with start(str(folder), patch=INTERRUPTED) as process:
+    for each in range(400):
+        (folder / f"{each}.txt").write_text(f"Number {each}. {words}")
+    with start(str(folder), patch=INTERRUPTED.format(number=int(number))) as process:
         out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == status
     assert b"Traceback" not in err
     assert b"interrupted after" in out
     with store() as ours:
@@ -288,6 +290,33 @@ def test_what_changes_is_added_until_ctrl_c(folder, here):
     with store() as ours:
         assert {os.path.basename(path) for path in texts(ours)} == {b"a.md", b"c.txt"}
         assert count(ours, "chunks_vec") == count(ours, "chunks")
+
+
+def test_a_watch_into_a_file_is_told_while_it_works(folder, here, tmp_path):
+    here("init")
+    log = tmp_path / "log"
+    whole = [sys.executable, "-m", "bankml", "add", str(folder), "--watch"]
+    with log.open("wb") as out, subprocess.Popen(whole, stdout=out) as process:
+        end = time.monotonic() + 60
+        while time.monotonic() < end and b"2 added" not in log.read_bytes():
+            time.sleep(0.05)
+        told = log.read_bytes()
+        process.send_signal(signal.SIGTERM)
+    assert told.startswith(b"2 added; 2 chunks")
+
+
+def test_what_was_passed_over_is_told_by_its_reason(here, folder):
+    (folder / "link.txt").symlink_to(folder / "a.md")
+    for name in ("1.txt", "2.txt"):
+        (folder / name).write_bytes(b"\0" * 100)
+    os.mkfifo(folder / "pipe.txt")
+    assert here("add", str(folder)).out.endswith(b"; passed over: 2 binary, 1 linked, 1 special\n")
+
+
+def test_what_another_process_stored_meanwhile_is_no_work_of_this_one():
+    added = Added(added=7, chunks=149, embedded=278, with_vector=149, tokens=9000, finished=True)
+    assert (added.object()["embedded"], added.object()["reused"]) == (149, 0)
+    assert "129 more that another process had stored meanwhile" in summary(added, 7, None)
 
 
 PROGRESS = """

@@ -40,5 +40,21 @@ def test_what_is_wrong_and_what_to_run(here, kb):
 def test_there_is_none(here, tmp_path):
     done = here("doctor", "--db", str(tmp_path / "none.db"), "--json")
     assert (done.status, done.out.lines[0]["ok"]) == (1, False)
+    done = here("doctor", "--db", str(tmp_path / "none.db"))
+    assert done.out.count(b"bankml init") == 1
+    assert done.out.rstrip().endswith(b"run `bankml init` to make one, or name another with --db")
     done = here("doctor", "--db", str(tmp_path / "none.db"), "--repair", "--json")
     assert (done.status, "no knowledge base" in done.out.lines[0]["error"]) == (1, True)
+
+
+def test_a_damaged_one_is_told_once_with_what_to_do(here, kb):
+    with open(kb, "r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 3000)
+    status, doctor = here("status", "--db", str(kb)), here("doctor", "--db", str(kb))
+    assert (status.status, doctor.status) == (1, 1)
+    for told in (status.err, doctor.out):
+        assert told.count(b"copy it as it is") == told.count(b"put a sound copy in its place") == 1
+        assert b"bankml export" in told
+        assert b"doctor` says where" not in told
+    assert b"Run copy" not in doctor.out

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from shutil import copy
@@ -98,6 +99,10 @@ def test_without_the_model_words_answer(db: str, here: Callable, stocked_home: P
     [
         (["--after", "soon", "kernel"], 1, "give a date such as"),
         (["--mode", "best", "kernel"], 2, "best"),
+        (["--model", "", "kernel"], 1, "--model is ''"),
+        (["--mode", "words", "--model", " ", "kernel"], 1, "--model is ' '"),
+        (["--path", "", "kernel"], 1, "path is ''"),
+        (["--type", "", "kernel"], 1, "type is ''"),
         (["-n", "0", "kernel"], 2, "-n"),
         ([], 2, "query"),
     ],
@@ -124,6 +129,43 @@ def test_paths_and_texts_cannot_abuse_a_terminal(tmp_path: Path, terminal: Calla
     assert "\x1b[1;7mkernel" in shown
     (answer,) = here("search", "--db", str(tmp_path / "kb.db"), "--mode", "words", "--json", "kernel").out.lines
     assert json.dumps(answer)
+
+
+def test_what_is_the_same_in_many_places_is_shown_once(tmp_path: Path, terminal: Callable, here: Callable) -> None:
+    with Store.create(tmp_path / "kb.db") as store:
+        put(store, "/n/1.txt", ["All kernel rights reserved."])
+        put(store, "/n/2.txt", ["All kernel rights reserved.", "A kernel boots."])
+    asked = ("search", "--db", str(tmp_path / "kb.db"), "--mode", "words", "kernel rights")
+    (answer,) = here(*asked, "--json").out.lines
+    assert [hit["others"] for hit in answer["results"]] == [1, 0]
+    assert [(place["path"], place["line"]) for place in answer["results"][0]["also"]] == [("/n/2.txt", 1)]
+    status, shown = terminal(*asked)
+    assert (status, shown.count("and 1 more place")) == (0, 1)
+
+
+def test_common_words_are_not_marked_where_there_are_others(tmp_path: Path, here: Callable) -> None:
+    with Store.create(tmp_path / "kb.db") as store:
+        put(store, "/n/1.txt", [f"A file of number{n}." for n in range(9)] + ["A single thing."])
+    asked = ("search", "--db", str(tmp_path / "kb.db"), "--mode", "words", "--json")
+    hit = here(*asked, "a single file").out.lines[0]["results"][0]
+    assert (hit["snippet"]["text"], hit["snippet"]["spans"]) == ("A single thing.", [[2, 8]])
+    hit = here(*asked, "a file").out.lines[0]["results"][0]
+    assert hit["snippet"]["spans"] == [[0, 1], [2, 6]]
+
+
+def test_a_narrow_terminal_is_wrapped_behind_the_indent(tmp_path: Path, terminal: Callable) -> None:
+    path = "/n/" + "a folder with a long name/" * 3 + "notes.txt"
+    with Store.create(tmp_path / "kb.db") as store:
+        put(store, path, ["The kernel " + "is a part of it " * 12], heading="One heading > Another heading > A third")
+    asked = ("search", "--db", str(tmp_path / "kb.db"), "--mode", "words", "kernel")
+    _, shown = terminal(*asked, columns=60)
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in shown.splitlines()]
+    assert max(map(len, lines)) <= 60
+    assert all(line == line.rstrip() for line in lines)
+    result = lines[: lines.index("")]
+    assert result[0].startswith("1  /n/a folder")
+    assert len(result) > 5
+    assert all(line.startswith("   ") for line in result[1:])
 
 
 def test_from_a_process_of_its_own(db: str, command: Callable) -> None:

@@ -67,6 +67,8 @@ def test_filters_modes_and_counts(ask):
     assert len(search(ask, query="the", n=1.0)["results"]) == 1
     assert names(search(ask, query="sea", mode="words"))[0] == "sea.md"
     assert names(search(ask, query=" ")) == []
+    document = search(ask, query="sea", mode="words")["results"][0]["document"]
+    assert set(names(search(ask, query="the", document=document))) == {"sea.md"}
 
 
 def test_meaning_alone_without_a_model_is_refused_with_what_to_do(ask):
@@ -87,6 +89,9 @@ def test_meaning_alone_without_a_model_is_refused_with_what_to_do(ask):
         ({"query": "a", "wait": 1e9}, "wait is 1e"),
         ({"query": "a", "path": ["*"] * 101}, "101"),
         ({"query": 5}, "query"),
+        ({"query": "a", "paths": ["*.md"]}, "paths"),
+        ({"query": "a", "document": 1.5}, "document is 1.5"),
+        ({"query": "a", "path": ""}, "path is ''"),
     ],
 )
 def test_what_cannot_be_asked_is_told(ask, body, words):
@@ -231,6 +236,32 @@ def test_a_page_of_another_site_cannot_ask(ask):
         assert ask("GET", path, params={"query": "sky"}).status_code == 405
 
 
+SITES = (
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost:3000"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "null", "Sec-Fetch-Site": "cross-site"},
+)
+
+
+@pytest.mark.parametrize("headers", SITES)
+def test_a_page_of_another_site_is_forbidden_whatever_it_sends(ask, knowledge, tiny, applications, headers):
+    kind = "application/json" if "Origin" in headers else "text/plain"
+    headers = headers | {"Content-Type": kind}
+    for path, body in {**POSTS, "/kb/add": {"documents": [MOON]}}.items():
+        answer = ask("POST", path, content=json.dumps(body), headers=headers)
+        assert (answer.status_code, "may not ask" in answer.json()["error"]) == (403, True)
+    assert names(search(ask, query="moon")) == []
+    if "Origin" in headers and headers["Origin"] != "null":
+        with applications(tiny, access=Access(origins=(headers["Origin"],)), knowledge=knowledge) as allowed:
+            assert allowed("POST", "/kb/search", json={"query": "sky"}, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}])
+def test_the_servers_own_page_may_ask(ask, headers):
+    assert ask("POST", "/kb/add", json={"documents": [MOON]}, headers=headers).status_code == 200
+
+
 def test_with_keys_a_key_or_the_browser_of_the_link_may_ask(knowledge, tiny, applications):
     with applications(tiny, access=Access(keys=("open-sesame",)), knowledge=knowledge) as ask:
         assert everything(ask) == {401}
@@ -288,7 +319,24 @@ def test_texts_are_added_changed_and_found(ask):
     assert names(search(ask, query="tides")) == ["a note"]
 
 
-@pytest.mark.parametrize("name", ["", "  ", "/etc/passwd", "//x", "a\0b", "a\nb", "x" * 1001])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "  ",
+        "/etc/passwd",
+        "//x",
+        "a\0b",
+        "a\nb",
+        "x" * 1001,
+        "a\u202etxt.exe",
+        "\x9b",
+        "../a",
+        "a/../b",
+        "..",
+        "a\\..",
+    ],
+)
 def test_a_name_that_will_not_do(ask, name):
     """Nothing of the whole request is added."""
     answer = add(ask, MOON, {"name": name, "text": "secret"}, status=400)
@@ -298,7 +346,7 @@ def test_a_name_that_will_not_do(ask, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["../../etc/passwd", "~/.ssh/id_rsa", "C:\\secret", "file:///etc/passwd", "-", "kb.db"]
+    "name", ["~/.ssh/id_rsa", "C:\\secret", "file:///etc/passwd", "-", "kb.db", "a..b", "...", "..a/b.."]
 )
 def test_a_name_is_never_a_path(ask, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -48,6 +48,16 @@ class Added:
         return self.added + self.updated + self.unchanged + len(self.failed)
 
     @property
+    def in_vain(self) -> int:
+        """Vectors that were computed and not stored, for another process had stored those documents meanwhile."""
+        return max(0, self.embedded - self.with_vector) if self.finished else 0
+
+    @property
+    def stored(self) -> int:
+        """Vectors that were computed and stored."""
+        return self.embedded - self.in_vain
+
+    @property
     def reused(self) -> int:
         """Chunks whose vector was there: of the same text in this document or another."""
         return max(0, self.with_vector - self.embedded)
@@ -74,7 +84,7 @@ class Added:
             "unchanged": self.unchanged,
             "failed": [{"path": one.path, "error": one.error} for one in self.failed],
             "chunks": self.chunks,
-            "embedded": self.embedded,
+            "embedded": self.stored,
             "reused": self.reused,
             "without_vector": self.without_vector,
             "truncated": self.truncated,

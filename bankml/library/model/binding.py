@@ -60,10 +60,11 @@ def verified(record: Record, asked: Wanted, configuration: Configuration, settin
     try:
         found = choose(settings, asked.name, prefixes=configuration.prefixes)
         dims, digest = _identity(found)
-    except UnavailableError:
+    except UnavailableError as error:
         if named:
             raise
-        raise _mismatch(record, asked, _known_dims(asked.name, settings)) from None
+        dims = _known_dims(asked.name, settings)
+        raise _mismatch(record, asked, dims) if dims else _unknown(record, asked, error) from None
     if record.digest is None:
         if not named:
             raise _mismatch(record, asked, dims)
@@ -145,6 +146,14 @@ def _mismatch(record: Record, asked: Wanted, dims: int) -> MismatchError:
     return MismatchError(
         f"Model mismatch: DB uses '{record.name}'{_facts(record.dims)} but {asked.source} specifies '{asked.name}'"
         f"{_facts(dims)}. Run bankml reindex --model {shlex.quote(asked.name)} to switch models{_otherwise(asked)}."
+    )
+
+
+def _unknown(record: Record, asked: Wanted, why: UnavailableError) -> MismatchError:
+    """Of a model that is not here, so that nobody could switch to it."""
+    return MismatchError(
+        f"{asked.source} specifies '{asked.name}', which cannot be used: {why}. "
+        f"DB uses '{record.name}'{_facts(record.dims)}{_otherwise(asked)}."
     )
 
 

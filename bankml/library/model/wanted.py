@@ -33,7 +33,7 @@ def asked(path: Path, settings: Settings, model: str | None = None, recorded: st
     """
     configuration = Configuration.read(path)
     if model is not None:
-        return Wanted(_named(model), FLAG)
+        return Wanted(named(model), FLAG)
     if settings.embed_model:
         return Wanted(settings.embed_model, settings.embed_model_variable or "BANKML_EMBED_MODEL")
     if configuration.model:
@@ -48,7 +48,8 @@ def wanted(store: Store, settings: Settings, model: str | None = None) -> Wanted
     return asked(store.path, settings, model, recorded)
 
 
-def _named(model: str) -> str:
+def named(model: str) -> str:
+    """The name. Raises InputError for an empty one."""
     if not model.strip():
         raise InputError(f"{FLAG} is {model!r}: give a model's name such as {presets.DEFAULT.title}, or leave it out")
     return model

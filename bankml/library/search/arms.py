@@ -36,6 +36,10 @@ class Arms:
             return _pairs(self.words)[:n]
         return convex(_lists(self.words), _lists(self.meaning.ranking), self.meaning.alpha)[:n]
 
+    def exhausted(self, depth: int) -> bool:
+        """Whether no arm has more than the `depth` best that were asked for."""
+        return all(len(found.ids) < depth for found in (self.words or NOTHING, self.meaning.ranking))
+
     def told(self, total: int) -> str:
         """For the status."""
         arm = self.meaning

@@ -35,10 +35,16 @@ class Filters:
         before: str | datetime | None = None,
         document: int | None = None,
     ) -> "Filters":
-        """Raises InputError for what is no date, and for a document that no store can have."""
+        """Raises InputError for what is no date, an empty glob or type, and a document that no store can have."""
         if document is not None and not 0 < document <= LARGEST_ID:
             raise InputError(f"document is {document!r}; give a document's id, which `bankml search --json` prints")
-        return cls(_listed(path), _listed(type), _date("after", after), _date("before", before), document)
+        return cls(
+            _listed("path", path, "a glob such as 'notes/**/*.md'"),
+            _listed("type", type, "one such as markdown"),
+            _date("after", after),
+            _date("before", before),
+            document,
+        )
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -68,8 +74,11 @@ class Filters:
         return np.sort(np.fromiter((row[0] for row in rows), np.int64))
 
 
-def _listed(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given or ())
+def _listed(name: str, given: str | Sequence[str] | None, example: str) -> tuple[str, ...]:
+    found = (given,) if isinstance(given, str) else tuple(given or ())
+    if not all(one.strip() for one in found):
+        raise InputError(f"{name} is '': give {example}, or leave it out")
+    return found
 
 
 def _date(name: str, given: str | datetime | None) -> float | None:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from bankml.library.search.copies import Place
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -23,16 +25,19 @@ class Hit:
     cosine: float | None  # to the query; None where one of them has no vector
     words_rank: int | None
     meaning_rank: int | None
+    others: int = 0  # passages of the same text and headings elsewhere, for which this one stands
+    also: list[Place] = field(default_factory=list)  # the first of them
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """`pending`: the query's meaning is being computed; asked again in a moment, there is more.
 
-    `explained`: how it was found, for people, by name.
+    `explained`: how it was found, for people, by name. `marks`: the terms of the query that are worth marking.
     """
 
     results: list[Hit]
     status: str
     pending: bool = False
     explained: dict[str, Any] = field(default_factory=dict)
+    marks: frozenset[str] = frozenset()

@@ -8,15 +8,26 @@ import numpy as np
 
 from bankml.embedders.embedder import Floats
 from bankml.library.search.arms import Arms
+from bankml.library.search.copies import others
 from bankml.library.search.hit import Hit
+from bankml.library.search.part import Ids
 from bankml.library.search.ranking import Ranking
 
 COLUMNS = """SELECT path, title, type, document_id, heading, text, line, page, start, stop
     FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id = ?"""
 
 
-def hits(db: sqlite3.Connection, ranked: Sequence[tuple[int, float]], arms: Arms, vector: Floats | None) -> list[Hit]:
-    """In the order of `ranked`: (id, score). Each passage that has a vector is given its cosine to `vector`."""
+def hits(
+    db: sqlite3.Connection,
+    ranked: Sequence[tuple[int, float]],
+    arms: Arms,
+    vector: Floats | None,
+    allowed: Ids | None = None,
+) -> list[Hit]:
+    """In the order of `ranked`: (id, score). Each passage that has a vector is given its cosine to `vector`.
+
+    Others of the same text are named where they are `allowed`.
+    """
     cosines: dict[int, float] = {}
     if arms.meaning.matrix is not None and vector is not None and ranked:
         cosines = arms.meaning.matrix.cosines(vector, np.array([id for id, _ in ranked]))
@@ -27,7 +38,7 @@ def hits(db: sqlite3.Connection, ranked: Sequence[tuple[int, float]], arms: Arms
             continue
         path, *rest = row
         of_search = score, cosines.get(id), by_words.get(id), by_meaning.get(id)
-        found.append(Hit(*(id, os.fsdecode(path), *rest, *of_search)))
+        found.append(Hit(*(id, os.fsdecode(path), *rest, *of_search, *others(db, id, allowed))))
     return found
 
 

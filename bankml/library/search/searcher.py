@@ -73,6 +73,11 @@ class Searcher:
             self._asking.forget()
         raise StoreError(f"the model of {self._store.path} is replaced again and again: ask when that has ended")
 
+    def marks(self, query: str) -> frozenset[str]:
+        """As `Found.marks`, for a text that was not searched for. Raises StoreError."""
+        with self._lock, self._store.reading() as db:
+            return self._state.marks(db, query)
+
     def wants_neighbours(self) -> bool:
         """Whether the last search would have used an index of neighbours, which `bankml doctor --repair` makes."""
         with self._lock:

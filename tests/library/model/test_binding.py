@@ -135,7 +135,14 @@ def test_a_model_that_is_not_here_is_another_all_the_same(bound: Store) -> None:
         assert f"specifies '{name}' (768 dim). Run bankml reindex --model {name} to switch models" in refused(
             bound, name
         )
-    assert "specifies 'no such thing'. Run bankml reindex --model 'no such thing' " in refused(bound, "no such thing")
+
+
+@pytest.mark.parametrize("name", ["no such thing", "/nonexist.gguf", "../../etc/passwd"])
+def test_no_model_is_advised_that_does_not_exist(bound: Store, name: str) -> None:
+    told = refused(bound, name)
+    assert told.startswith(f"--model specifies '{name}', which cannot be used: ")
+    assert f"DB uses '{MINILM}' (384 dim)" in told
+    assert "reindex" not in told
 
 
 def test_another_width(bound: Store, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def examine(path: Path, settings: Settings) -> list[Finding]:
         with Store.open(path, read_only=True) as store:
             return [well("file", f"{path} is a knowledge base"), *_found(store, settings)]
     except Error as error:
-        return [ill("file", [str(error)], "it cannot be opened", file.RESTORE)]
+        return [ill("file", [str(error)], "it cannot be opened", "")]  # whose sentence says what to do
 
 
 def repair(path: Path, settings: Settings) -> list[str]:

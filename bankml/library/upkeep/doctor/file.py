@@ -6,7 +6,10 @@ from bankml.library.upkeep.doctor.finding import Finding, ill, well
 from bankml.store import Bound, Store, config, successor, vectors
 from bankml.store.schema import MIGRATIONS, VERSION
 
-RESTORE = "copy the file as it is, then put a sound copy in its place, or `bankml add` the files to a new one"
+RESTORE = (
+    "copy the file as it is, then put a sound copy in its place, or `bankml add` the files to a new one; "
+    "`bankml export` saves what can still be read of it"
+)
 REPAIR = "`bankml doctor --repair`"
 INDEX = ("missing from index", "entries in index", "non-unique entry in index", "out of order")  # an index is derived
 KEYS = ("store_id", "generation", "epoch", "schema_version")
