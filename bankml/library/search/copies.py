@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bankml.library.search.part import Ids
+from bankml.library.search.passages import Ids
 
 NAMED = 5  # places that are named; all are counted
 

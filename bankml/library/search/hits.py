@@ -10,7 +10,7 @@ from bankml.embedders.embedder import Floats
 from bankml.library.search.arms import Arms
 from bankml.library.search.copies import others
 from bankml.library.search.hit import Hit
-from bankml.library.search.part import Ids
+from bankml.library.search.passages import Ids
 from bankml.library.search.ranking import Ranking
 
 COLUMNS = """SELECT path, title, type, document_id, heading, text, line, page, start, stop
