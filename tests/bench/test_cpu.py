@@ -81,7 +81,7 @@ def test_bankml_takes_avx2(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["bankml", "ONNX Runtime f32"])
 def test_the_kernel_sees_whether_wide_registers_are_used(minilm: Path, engine: str) -> None:
     if engine != "bankml":
-        pytest.importorskip("onnxruntime")
+        pytest.importorskip("onnx")
     since: dict[cpu.CPU, float | None] = {}
     for seen in cpu.CPUS:
         with Worker(engine, str(minilm), seen) as worker:

@@ -13,8 +13,8 @@ from oracle import seeded
 IDS = [[2, 7, 9, 3], [2, 11, 3]]
 PEERS = [
     ("llama.cpp", "llama_cpp", 0.999),
-    ("ONNX Runtime f32", "onnxruntime", 0.99999),
-    ("ONNX Runtime int8", "onnxruntime", 0.99),
+    ("ONNX Runtime f32", "onnx", 0.99999),
+    ("ONNX Runtime int8", "onnx", 0.99),
     ("OpenVINO f32", "openvino", 0.99999),
 ]
 
