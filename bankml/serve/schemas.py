@@ -12,6 +12,7 @@ Schema = dict[str, Any]
 
 STRING: Schema = {"type": "string"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+ID: Schema = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 NUMBER: Schema = {"type": "number", "minimum": 0}
 FLAG: Schema = {"type": "boolean"}
 TIME: Schema = {"type": "string", "format": "date-time"}
@@ -313,7 +314,7 @@ SCHEMAS: dict[str, Schema] = {
         type={**FILTER, "description": "Only documents of one of these types."},
         after={**DATE, "description": "Only what was modified then or later; 2026-01-31T09:30 is a moment too."},
         before={**DATE, "description": "Only what was modified earlier."},
-        document={"anyOf": [{"type": "integer"}, NULL], "description": "Only the document of this id."},
+        document={"anyOf": [ID, NULL], "description": "Only the document of this id."},
         wait={
             "anyOf": [{**NUMBER, "maximum": MOST_WAIT}, NULL],
             "description": "Seconds to wait for the query's vector, which a page that is typed into cannot; then words "

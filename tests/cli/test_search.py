@@ -145,7 +145,7 @@ def test_what_is_the_same_in_many_places_is_shown_once(tmp_path: Path, terminal:
 
 def test_common_words_are_not_marked_where_there_are_others(tmp_path: Path, here: Callable) -> None:
     with Store.create(tmp_path / "kb.db") as store:
-        put(store, "/n/1.txt", [f"A file of number{n}." for n in range(9)] + ["A single thing."])
+        put(store, "/n/1.txt", [f"A file of number{n}." for n in range(29)] + ["A single thing."])
     asked = ("search", "--db", str(tmp_path / "kb.db"), "--mode", "words", "--json")
     hit = here(*asked, "a single file").out.lines[0]["results"][0]
     assert (hit["snippet"]["text"], hit["snippet"]["spans"]) == ("A single thing.", [[2, 8]])

@@ -25,7 +25,8 @@ LEAST_DEPTH = 24
 DEEPER = 8  # times: so many more are asked for where the best are the same text again and again
 DEEPEST = 8192  # 8,192 copies of a text are 8 ms each time they are ranked; who has more is shown fewer results
 FILTERS = 16  # what passes them is remembered, a byte for each passage
-RARE = 4  # what a quarter of the passages hold tells none from the other
+RARE = 4  # what a quarter of the passages hold tells none from the other,
+FEW = 16  # if these are more than a glance takes in
 THE = "the"  # half of the passages hold it where the texts are English prose
 
 
@@ -83,7 +84,8 @@ class State:
     def marks(self, db: sqlite3.Connection, query: str) -> frozenset[str]:
         """The terms of a query that are worth marking: those that few passages hold, else all that any holds."""
         total, terms = self.total(db), self._words.terms(db, query)
-        return frozenset(term for term, count in terms.used.items() if RARE * count < total) or frozenset(terms.used)
+        most = max(total / RARE, FEW)
+        return frozenset(term for term, count in terms.used.items() if count < most) or frozenset(terms.used)
 
     def _passing(self, db: sqlite3.Connection, filters: Filters) -> Ids:
         if filters not in self._allowed:
