@@ -106,6 +106,8 @@ def slow(limits: Limits, over: bool) -> str:
 
 
 def _decode(body: bytes, kind: type[T]) -> T:
+    if not _is_utf8(body):  # msgspec does not look at the bytes of what it leaves raw
+        body = _whole_characters(body)
     try:
         return _folded(body, kind)
     except msgspec.ValidationError:
@@ -132,6 +134,14 @@ def _folded(body: bytes, kind: type[T]) -> T:
         if field.encode_name not in LONG and len(bytes(fields.get(Key(field.encode_name), b""))) > MOST_FIELD:
             raise RefusedError(400, f"the field {field.encode_name!r} is larger than {MOST_FIELD // 1024} KiB")
     return msgspec.json.decode(msgspec.json.encode(fields), type=kind)
+
+
+def _is_utf8(body: bytes) -> bool:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _whole_characters(body: bytes) -> bytes:

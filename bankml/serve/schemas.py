@@ -176,7 +176,8 @@ HIT_OF_KNOWLEDGE = answer(
         ),
     }
 )
-FILTER: Schema = {"anyOf": [STRING, listed(STRING, maxItems=MOST_FILTERS), NULL]}
+TOLD: Schema = {**STRING, "pattern": r"\S"}
+FILTER: Schema = {"anyOf": [TOLD, listed(TOLD, maxItems=MOST_FILTERS), NULL]}
 DATE: Schema = {"anyOf": [{**STRING, "format": "date"}, NULL]}
 # As bankml.utf8.UNPRINTABLE, in the words of ECMA 262.
 UNSEEN = (

@@ -361,3 +361,15 @@ def test_lone_surrogates_are_replaced_and_pairs_are_not(application, written, te
     ]
     assert answers[0].status_code == 200
     assert answers[0].json()["embeddings"] == answers[1].json()["embeddings"]
+
+
+@pytest.mark.parametrize("written", [b'"a\x80b"', b'["a\x80b"]'])
+@pytest.mark.parametrize("path", ["/api/embed", "/v1/embeddings"])
+def test_bytes_that_are_no_utf8_are_replaced(application, path, written):
+    """Also where nothing else of the body is wrong: what msgspec leaves raw it does not look at."""
+    vectors = []
+    for each in (written, json.dumps("a\ufffdb").encode()):
+        answer = application("POST", path, content=b'{"model": "tiny", "input": ' + each + b"}")
+        assert answer.status_code == 200
+        vectors.append(answer.json().get("embeddings") or answer.json()["data"][0]["embedding"])
+    assert vectors[0] == vectors[1]
