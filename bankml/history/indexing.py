@@ -1,19 +1,18 @@
 """Embedding what a history holds and its cache does not."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from bankml.cache import Cache, Vectors, key
+from bankml.embedders.batches import batches
 from bankml.embedders.embedder import Cancelled, Embedder, Floats
 from bankml.embedders.licences import check_licence
 from bankml.errors import CancelledError, InputError, NotFiniteError
 from bankml.history.exchange import Exchange, of
 from bankml.history.file import History
 
-SHORT, LONG = 0.25, 1.0  # seconds of one call: below, the next takes twice as many texts; above, half
 MOST = 64  # texts of a call
 
 Part = list[tuple[str, int]]  # keys of texts and numbers of exchanges
@@ -63,7 +62,7 @@ def index(
     missing = [one for one in texts.keys(embedder.document_prefix, cancelled).items() if one[0] not in vectors]
     done = passed = without = 0
     why = ""
-    for part in _batches(missing, batch):
+    for part in batches(missing, batch):
         if cancelled and cancelled():
             raise CancelledError(f"the caller gave up when {passed} of {len(missing)} texts were embedded")
         left = _left(part, vectors)
@@ -91,17 +90,6 @@ def _embedded(
                 raise
             without = without or error
             part = [one for at, one in enumerate(part) if at not in error.indexes]
-
-
-def _batches(missing: Part, most: int) -> Iterator[Part]:
-    """Parts that take about a second each, so that nobody who asks meanwhile waits for long."""
-    start, size = 0, 1
-    while start < len(missing):
-        begun = monotonic()
-        yield missing[start : start + size]
-        start += size
-        took = monotonic() - begun
-        size = min(most, size * 2) if took < SHORT else max(1, size // 2) if took > LONG else size
 
 
 def _left(part: Part, vectors: Vectors) -> Part:

@@ -3,6 +3,7 @@
 A migration that was released is never edited; the next one changes what it left.
 """
 
+LARGEST_ID = 2**63 - 1  # SQLite counts no further
 APPLICATION_ID = 0x62616E6B  # "bank": tells our files from those of other programs
 
 MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (

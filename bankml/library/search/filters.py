@@ -12,8 +12,7 @@ import numpy as np
 from bankml.errors import InputError
 from bankml.library.search.glob import Glob
 from bankml.library.search.passages import Ids
-
-LARGEST_ID = 2**63 - 1  # SQLite's
+from bankml.store.schema import LARGEST_ID
 
 
 @dataclass(frozen=True, slots=True)

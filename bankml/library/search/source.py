@@ -12,10 +12,10 @@ from bankml.documents.extract import DECLARED
 from bankml.errors import DocumentError
 from bankml.models import regular_file
 from bankml.store import Store
+from bankml.store.schema import LARGEST_ID
 
 LARGEST = 16 << 20  # bytes of a file that is read for this; of larger ones the store's passages are shown
 AROUND = 32  # passages before and after, some 1,000 characters each
-LARGEST_ID = 2**63  # what SQLite can count to
 BLANK = 64  # characters at most between two passages, where the source has nothing but spaces
 
 CHANGED = "the file has changed since it was added: this is what was added"
@@ -66,7 +66,7 @@ class _Document:
 
 def source(store: Store, chunk_id: int) -> Source | None:
     """The source of a passage, which is named by its id alone; None where the store has none. Raises StoreError."""
-    if not 0 < chunk_id < LARGEST_ID:
+    if not 0 < chunk_id <= LARGEST_ID:
         return None
     with store.reading() as db:
         found = db.execute("SELECT document_id, seq, heading, page FROM chunks WHERE id = ?", (chunk_id,)).fetchone()

@@ -6,9 +6,10 @@ the same recipe. The last transaction sees that no chunk lacks one, puts them in
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from time import monotonic
 
+from bankml.embedders.batches import batches
 from bankml.embedders.counting import Counting
 from bankml.embedders.embedder import Cancelled, Embedder, Floats
 from bankml.errors import CancelledError, NotFiniteError, StoreError
@@ -21,7 +22,6 @@ from bankml.sizes import human
 from bankml.store import Bound, Store, successor, vectors
 from bankml.store.faults import full
 
-SHORT, LONG = 0.25, 1.0  # seconds of a batch: below, the next takes twice as many texts; above, half
 MOST = 256  # texts of a batch
 
 Progress = Callable[[Reindexed], None]
@@ -103,7 +103,7 @@ class _Run:
             return [key for key in successor.lacking(db, self._bound) if key not in self._failed]
 
     def _embed(self, keys: list[str]) -> None:
-        for part in _batches(keys, self._most):
+        for part in batches(keys, self._most):
             self._progress(self._done)
             if self._cancelled():
                 raise CancelledError(f"the caller gave up when {self._done.done} of {self._done.chunks} were embedded")
@@ -178,14 +178,3 @@ def _without(db: sqlite3.Connection, keys: Sequence[str], model: str) -> list[Wi
         )
     ]
     return sorted(found, key=lambda one: one.chunk)
-
-
-def _batches(keys: Sequence[str], most: int) -> Iterator[Sequence[str]]:
-    """Parts that take about a second each: so much is lost at most, and so long others wait for the model."""
-    start, size = 0, 1
-    while start < len(keys):
-        begun = monotonic()
-        yield keys[start : start + size]
-        start += size
-        took = monotonic() - begun
-        size = min(most, size * 2) if took < SHORT else max(1, size // 2) if took > LONG else size
