@@ -56,6 +56,83 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 ('store_id', lower (hex (randomblob (16)))), ('generation', '0'), ('epoch', '0')""",
         ),
     ),
+    (
+        "records, assertions, feedback, peers",
+        (
+            # What an agent knows. Its passages are those of a document of its own, of the type `record`.
+            # Times are microseconds since 1970, UTC; lists and provenance are JSON.
+            """CREATE TABLE records (
+                id TEXT PRIMARY KEY,
+                document_id INTEGER NOT NULL UNIQUE REFERENCES documents (id) ON DELETE CASCADE,
+                title TEXT NOT NULL,
+                content TEXT NOT NULL,
+                reasoning TEXT NOT NULL,
+                category TEXT NOT NULL,
+                tags TEXT NOT NULL,
+                confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+                status TEXT NOT NULL,
+                freshness TEXT NOT NULL,
+                namespace TEXT NOT NULL,
+                session TEXT NOT NULL,
+                root BLOB NOT NULL,
+                provenance TEXT NOT NULL,
+                superseded_by TEXT REFERENCES records (id) ON DELETE SET NULL,
+                created_at INTEGER NOT NULL,
+                updated_at INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+            "CREATE INDEX records_kept ON records (status, namespace, category)",
+            "CREATE INDEX records_successor ON records (superseded_by)",
+            # A file that a record depends on, relative to the record's root, as it was when the record was written or
+            # confirmed; sha256 is '' where it could not be read. name: of the file alone, casefolded.
+            """CREATE TABLE cited (
+                record_id TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+                seq INTEGER NOT NULL,
+                path BLOB NOT NULL,
+                name TEXT NOT NULL,
+                sha256 TEXT NOT NULL,
+                size INTEGER NOT NULL,
+                modified INTEGER NOT NULL,
+                PRIMARY KEY (record_id, seq)
+            ) WITHOUT ROWID""",
+            "CREATE INDEX cited_name ON cited (name)",
+            """CREATE TABLE assertions (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                record_id TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+                content TEXT NOT NULL,
+                confidence REAL NOT NULL,
+                valid_from INTEGER NOT NULL,
+                valid_to INTEGER,
+                recorded_at INTEGER NOT NULL,
+                provenance TEXT NOT NULL
+            )""",
+            "CREATE INDEX assertions_record ON assertions (record_id, recorded_at)",
+            # What was asserted stays as it was; an open end may be closed, once.
+            """CREATE TRIGGER assertions_kept BEFORE UPDATE ON assertions
+            WHEN old.record_id IS NOT new.record_id OR old.content IS NOT new.content
+                OR old.confidence IS NOT new.confidence OR old.valid_from IS NOT new.valid_from
+                OR old.recorded_at IS NOT new.recorded_at OR old.provenance IS NOT new.provenance
+                OR old.valid_to IS NOT NULL
+            BEGIN
+                SELECT raise (ABORT, 'an assertion is never overwritten');
+            END""",
+            """CREATE TABLE feedback (
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
+                record_id TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE,
+                verdict TEXT NOT NULL,
+                note TEXT NOT NULL,
+                provenance TEXT NOT NULL,
+                recorded_at INTEGER NOT NULL
+            )""",
+            "CREATE INDEX feedback_record ON feedback (record_id)",
+            # The stores of linked repositories, by the bytes of their paths.
+            """CREATE TABLE peers (
+                path BLOB PRIMARY KEY,
+                name TEXT NOT NULL,
+                store_id TEXT NOT NULL,
+                added_at INTEGER NOT NULL
+            ) WITHOUT ROWID""",
+        ),
+    ),
 )
 
 VERSION = len(MIGRATIONS)

@@ -5,12 +5,14 @@ Every later bankml must open it and bring it to its own tables: tests/store/test
 
 import lzma
 import os
+import sqlite3
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from bankml.store import Bound, DocumentRow, Passage, Store, documents, vectors
+from bankml.store import Assertion, Bound, Cited, DocumentRow, Passage, Record, Store, documents, records, vectors
+from bankml.store.record import passage
 from bankml.store.schema import VERSION
 
 FOLDER = Path(__file__).parent
@@ -20,6 +22,19 @@ DOCUMENTS = {
     b"/home/user/\xff\n.txt": ["ค้นหาความรู้", "知識ベースを検索"],
     b"stdin": ["the same", "the same"],
 }
+NOW = 1_700_000_000_000_000
+RECORD = Record(
+    id="rec_0123456789abcdef",
+    title="Sessions expire",
+    content="A token lives for an hour.",
+    created_at=NOW,
+    updated_at=NOW,
+    category="decision",
+    tags=("auth",),
+    root=b"/home/user",
+    cited=(Cited(b"src/auth.py", "ab" * 32, 7, 9),),
+    provenance={"agent": "test"},
+)
 
 
 def make(path: Path) -> None:
@@ -31,7 +46,14 @@ def make(path: Path) -> None:
             row = DocumentRow(name, "markdown", "A title", "0" * 64, 10, 1_700_000_000, "1")
             passages = [Passage(text, "Heading", 0, len(text), 1, None, 7) for text in texts]
             ids = [number for number, _ in documents.replace(db, row, passages).added]
-            vectors.insert(db, ids, BOUND.fingerprint, np.full((len(ids), BOUND.dims), 0.5, np.float32))
+            _embed(db, ids)
+        put = records.put(db, RECORD, [passage(RECORD.content, RECORD.title, 0, 7)], "1")
+        records.asserted(db, RECORD.id, Assertion(RECORD.content, RECORD.confidence, NOW, None, NOW))
+        _embed(db, [number for number, _ in put.added])
+
+
+def _embed(db: sqlite3.Connection, ids: list[int]) -> None:
+    vectors.insert(db, ids, BOUND.fingerprint, np.full((len(ids), BOUND.dims), 0.5, np.float32))
 
 
 def main() -> None:

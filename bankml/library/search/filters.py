@@ -12,6 +12,7 @@ import numpy as np
 from bankml.errors import InputError
 from bankml.library.search.glob import Glob
 from bankml.library.search.passages import Ids
+from bankml.store import record
 from bankml.store.schema import LARGEST_ID
 
 
@@ -49,12 +50,12 @@ class Filters:
         return self != Filters()
 
     def documents(self, db: sqlite3.Connection) -> list[int]:
-        """The documents that pass."""
+        """The documents that pass; a record is none."""
         asked = [("document", "id = ?"), ("after", "modified >= ?"), ("before", "modified < ?")]
         given = [(getattr(self, name), condition) for name, condition in asked if getattr(self, name) is not None]
-        conditions = " AND ".join([condition for _, condition in given]) or "1"
+        conditions = " AND ".join(["type != ?", *[condition for _, condition in given]])
         rows = db.execute(
-            f"SELECT id, path, type FROM documents WHERE {conditions}", [value for value, _ in given]
+            f"SELECT id, path, type FROM documents WHERE {conditions}", [record.TYPE, *[value for value, _ in given]]
         ).fetchall()
         globs = [Glob(path) for path in self.paths]
         return [

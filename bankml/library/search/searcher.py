@@ -1,11 +1,12 @@
 """Finding passages by words and by meaning."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
-from typing import Literal, Self, get_args
+from typing import Literal, Self, TypeVar, get_args
 
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
@@ -19,6 +20,7 @@ from bankml.library.search.words import CHARS
 from bankml.store import Store
 from bankml.terms import tokens
 
+T = TypeVar("T")
 Mode = Literal["words", "meaning", "fused"]
 
 MOST = 1000  # results of a search
@@ -64,12 +66,23 @@ class Searcher:
         if not tokens(query[:CHARS]):
             with self._lock, self._store.reading() as db:
                 return Found([], sentence.sentence(0, self._state.total(db), sentence.NOTHING_ASKED))
+        return self.asked(
+            query, mode, wait, lambda db, state, question: state.search(db, query, n, mode, filters, question)
+        )
+
+    def asked(
+        self, query: str, mode: Mode, wait: float | None, answer: Callable[[sqlite3.Connection, State, Question], T]
+    ) -> T:
+        """What `answer` makes of one state of the store and of the query's vector, or of why it has none.
+
+        It is called with this searcher locked, and again where it raises RebindError. Raises as `search`.
+        """
         for _ in range(TRIES):
             question = Question(why=sentence.AS_ASKED) if mode == "words" else self._asking.question(query, wait)
             if mode == "meaning" and question.vector is None and not question.pending:
                 raise UnavailableError(question.why)
             with suppress(RebindError), self._lock, self._store.reading() as db:
-                return self._state.search(db, query, n, mode, filters, question)
+                return answer(db, self._state, question)
             self._asking.forget()
         raise StoreError(f"the model of {self._store.path} is replaced again and again: ask when that has ended")
 

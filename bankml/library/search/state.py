@@ -1,7 +1,7 @@
 """What a process knows of a store, brought up to the state that a search sees."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
@@ -18,7 +18,7 @@ from bankml.library.search.passages import Ids
 from bankml.library.search.ranking import Ranking
 from bankml.library.search.words import Words
 from bankml.models.alphas import alpha
-from bankml.store import Bound, Store, config
+from bankml.store import Bound, Store, config, records
 
 DEPTH = 3  # times n: so many of each arm are fused, as in the evaluation that chose the fusion
 LEAST_DEPTH = 24
@@ -43,7 +43,7 @@ class State:
         self._state = ""
         self._asked_for: tuple[str, int] | None = None  # recipe and epoch of a store for which a model was asked again
         self._total = 0
-        self._allowed: dict[Filters, Ids] = {}  # of this state
+        self._allowed: dict[Hashable, Ids] = {}  # of this state
 
     def total(self, db: sqlite3.Connection) -> int:
         """Passages in all."""
@@ -62,24 +62,42 @@ class State:
         if not total:
             return Found([], sentence.sentence(0, 0, sentence.EMPTY), question.pending)
         allowed: Ids | None = None
-        if filters:
+        if filters or records.exist(db):
             with _timed(explained, "filters"):
-                allowed = self._passing(db, filters)
+                allowed = self.passing(db, filters, filters.allowed)
+        if filters and allowed is not None:
             notes.append(sentence.passing(len(allowed)))
         depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
         while True:
-            words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
-            meaning = self._by_meaning(db, query, question, depth, allowed, explained)
-            arms = Arms(words, meaning)
+            arms = self.arms(db, query, mode, question, depth, allowed, explained)
             ranked = distinct(db, arms.ranked(2 * depth), n)
             if len(ranked) == n or depth >= DEEPEST or arms.exhausted(depth):
                 break
             depth *= DEEPER
+        meaning = arms.meaning
         if meaning.matrix and not meaning.why and len(meaning.matrix.foreign):
             notes.append(sentence.left_out(len(meaning.matrix.foreign)))
         found = hits(db, ranked, arms, question.vector, allowed)
         status = sentence.sentence(len(found), total, arms.told(total), notes)
         return Found(found, status, question.pending, explained | arms.explained(), self.marks(db, query))
+
+    def arms(
+        self,
+        db: sqlite3.Connection,
+        query: str,
+        mode: str,
+        question: Question,
+        depth: int,
+        allowed: Ids | None,
+        explained: dict[str, Any],
+    ) -> Arms:
+        """The `depth` best passages of each arm, of those that are `allowed` (ascending; None: all).
+
+        What is `explained` is added to. Raises RebindError as `search`.
+        """
+        self.total(db)
+        words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
+        return Arms(words, self._by_meaning(db, query, question, depth, allowed, explained))
 
     def marks(self, db: sqlite3.Connection, query: str) -> frozenset[str]:
         """The terms of a query that are worth marking: those that few passages hold, else all that any holds."""
@@ -87,12 +105,14 @@ class State:
         most = max(total / RARE, FEW)
         return frozenset(term for term, count in terms.used.items() if count < most) or frozenset(terms.used)
 
-    def _passing(self, db: sqlite3.Connection, filters: Filters) -> Ids:
-        if filters not in self._allowed:
+    def passing(self, db: sqlite3.Connection, what: Hashable, find: Callable[[sqlite3.Connection], Ids]) -> Ids:
+        """The passages that `find` finds, remembered as `what` until the store changes."""
+        self.total(db)
+        if what not in self._allowed:
             if len(self._allowed) == FILTERS:
                 self._allowed.clear()
-            self._allowed[filters] = filters.allowed(db)
-        return self._allowed[filters]
+            self._allowed[what] = find(db)
+        return self._allowed[what]
 
     def _by_words(
         self, db: sqlite3.Connection, query: str, depth: int, allowed: Ids | None, explained: dict[str, Any]

@@ -13,8 +13,7 @@ from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep import doctor
 from bankml.library.upkeep.doctor import neighbours
 from bankml.library.upkeep.reindex import reindex
-from bankml.store import Store, config, connection, migrations, successor, vectors
-from bankml.store import store as store_module
+from bankml.store import Store, config, connection, successor, vectors
 
 TEXTS = [f"text {number} of a few" for number in range(12)]
 
@@ -237,18 +236,12 @@ def test_words_that_could_not_be_looked_at_are_not_called_sound(kb, examine, mon
     assert "is being written by another process" in found["words"].examples[0]
 
 
-def test_looking_changes_nothing(kb, examine, monkeypatch):
+def test_looking_changes_nothing(kb, examine):
     with kb.reading() as db:
         before = config.generation(db)
     assert examine(kb) == {}
     with kb.reading() as db:
         assert config.generation(db) == before
-    for module in (migrations, store_module):
-        monkeypatch.setattr(module, "VERSION", 2)
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, ("more", ("CREATE TABLE more (id)",))))
-    assert set(examine(kb)) == {"file"}
-    with kb.reading() as db:
-        assert db.execute("SELECT max(number) FROM migrations").fetchone() == (1,)
 
 
 def test_vectors_of_another_recipe(kb, examine):

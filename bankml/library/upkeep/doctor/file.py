@@ -12,6 +12,10 @@ RESTORE = (
 )
 REPAIR = "`bankml doctor --repair`"
 INDEX = ("missing from index", "entries in index", "non-unique entry in index", "out of order")  # an index is derived
+DERIVED = (
+    *("chunks_key", "chunks_deleted", "records_kept", "records_successor"),
+    *("cited_name", "assertions_record", "assertions_kept", "feedback_record"),
+)
 KEYS = ("store_id", "generation", "epoch", "schema_version")
 
 
@@ -33,7 +37,7 @@ def tables(store: Store) -> Finding:
     lacking = sorted(name for name, sql in _new_schema().items() if here.get(name) != sql)
     if not lacking:
         return well("tables", f"{len(here)} tables, indexes and triggers are as they should be")
-    made = [name for name in lacking if name in ("chunks_key", "chunks_deleted") and name not in here]
+    made = [name for name in lacking if name in DERIVED and name not in here]
     if made == lacking:
         return ill("tables", lacking, "an index or a trigger is missing", REPAIR, _made_anew)
     return ill("tables", lacking, "a table is missing, or another than it should be", RESTORE)
