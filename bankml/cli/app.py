@@ -25,6 +25,7 @@ from bankml.cli import (
     search,
     serve,
     status,
+    timeline,
     tokenize,
     transfer,
 )
@@ -66,6 +67,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(timeline.timeline)
 
 
 def _version(wanted: bool) -> None:
