@@ -21,6 +21,7 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    query,
     reindex,
     search,
     serve,
@@ -68,6 +69,7 @@ app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
 app.command()(timeline.timeline)
+app.command()(query.query)
 
 
 def _version(wanted: bool) -> None:
