@@ -22,6 +22,7 @@ from bankml.cli import (
     init,
     publish,
     reindex,
+    remember,
     search,
     serve,
     status,
@@ -66,6 +67,9 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(remember.remember)
+app.command()(remember.decide)
+app.command()(remember.feedback)
 
 
 def _version(wanted: bool) -> None:

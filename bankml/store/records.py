@@ -29,7 +29,7 @@ def put(db: sqlite3.Connection, record: Record, passages: Sequence[Passage], rec
         path=document_path(record.id),
         type=TYPE,
         title=record.title,
-        sha256=hashlib.sha256(whole(record.text).encode()).hexdigest(),
+        sha256=digest(record),
         size=len(whole(record.text).encode()),
         modified=record.updated_at // MICROSECONDS,
         recipe=recipe,
@@ -53,6 +53,11 @@ def put(db: sqlite3.Connection, record: Record, passages: Sequence[Passage], rec
     )
     cite(db, record.id, record.cited)
     return replaced
+
+
+def digest(record: Record) -> str:
+    """sha256 of its text, hex, by which equal ones are found."""
+    return hashlib.sha256(whole(record.text).encode()).hexdigest()
 
 
 def cite(db: sqlite3.Connection, record_id: str, cited: Sequence[Cited]) -> None:
@@ -88,6 +93,12 @@ def asserted(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> No
     )
 
 
+def next_moment(db: sqlite3.Connection, record_id: str, now: int) -> int:
+    """Now, or the first instant after all that a record has asserted: its history has one order, whatever clocks do."""
+    latest = db.execute("SELECT max(recorded_at) FROM assertions WHERE record_id = ?", (record_id,)).fetchone()[0]
+    return now if latest is None else max(now, latest + 1)
+
+
 def ended(db: sqlite3.Connection, record_id: str, at: int) -> None:
     """What the record says is valid no longer than `at`."""
     db.execute(
@@ -102,12 +113,14 @@ def mark(
     status: Status | None = None,
     freshness: Freshness | None = None,
     superseded_by: str | None = None,
+    confidence: float | None = None,
 ) -> None:
-    """What is not None is said of the record from now on."""
+    """What is not None is said of the record from now on. A confidence is that of its newest assertion, too."""
     db.execute(
         """UPDATE records SET status = coalesce(?, status), freshness = coalesce(?, freshness),
-            superseded_by = coalesce(?, superseded_by), updated_at = max(?, updated_at) WHERE id = ?""",
-        (status, freshness, superseded_by, at, record_id),
+            superseded_by = coalesce(?, superseded_by), confidence = coalesce(?, confidence),
+            updated_at = max(?, updated_at) WHERE id = ?""",
+        (status, freshness, superseded_by, confidence, at, record_id),
     )
 
 
