@@ -21,11 +21,13 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    query,
     reindex,
     remember,
     search,
     serve,
     status,
+    timeline,
     tokenize,
     transfer,
 )
@@ -70,6 +72,8 @@ app.command("import")(transfer.restore)
 app.command()(remember.remember)
 app.command()(remember.decide)
 app.command()(remember.feedback)
+app.command()(timeline.timeline)
+app.command()(query.query)
 
 
 def _version(wanted: bool) -> None:

@@ -148,7 +148,7 @@ def _same(db: sqlite3.Connection, record: Record, but: Sequence[str]) -> Record 
     rows = db.execute(
         """SELECT r.id FROM documents d CROSS JOIN records r ON r.document_id = d.id
         WHERE d.sha256 = ? AND d.type = ? AND r.status = 'active' ORDER BY r.created_at, r.id""",
-        (records.digest(record), TYPE),
+        (records.document(record, "").sha256, TYPE),
     ).fetchall()
     for each in records.several(db, [row[0] for row in rows]):
         if each.id not in but and _said(each) == _said(record):
