@@ -1,8 +1,6 @@
 """`bankml query`."""
 
-import os
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,10 +90,11 @@ def query(
     from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
     from bankml.memory.recall.recaller import Recaller
+    from bankml.memory.root import here
 
     if model is not None:
         named(model)
-    root = _root()
+    root = here()
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
         found = Recaller(searcher).recall(
             " ".join(query),
@@ -128,9 +127,3 @@ def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:
         result | {"explained": memory.explained} for result, memory in zip(results, found.results, strict=True)
     ]
     return {"results": explained, "status": found.status, "explained": found.explained}
-
-
-def _root() -> bytes:
-    """The folder that paths of here are relative to."""
-    here = Path.cwd()
-    return os.fsencode(next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here))

@@ -6,7 +6,7 @@ from functools import partial
 from bankml.errors import MismatchError
 from bankml.library.search.asking import Question
 from bankml.library.search.searcher import Mode, Searcher
-from bankml.memory import calibration
+from bankml.memory import calibration, freshness
 from bankml.memory.recall import sentence
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.candidates import Candidates
@@ -34,7 +34,7 @@ class Recaller:
         calibrated: Callable[[str], Calibration | None] | None = None,
     ) -> None:
         self._searcher = searcher
-        self._seen = seen or _said
+        self._seen = seen or freshness.seen
         self._calibrated = calibrated or _measured
 
     def recall(
@@ -142,10 +142,6 @@ def _memory(
         passage=read.passages.get(document, ""),
         factors=one.factors,
     )
-
-
-def _said(record: Record) -> Freshness:
-    return record.freshness
 
 
 def _measured(digest: str) -> Calibration | None:
