@@ -11,6 +11,7 @@ import typer
 import bankml
 from bankml.cli import (
     add,
+    context,
     convert,
     doctor,
     embed,
@@ -70,6 +71,7 @@ app.command()(transfer.export)
 app.command("import")(transfer.restore)
 app.command()(timeline.timeline)
 app.command()(query.query)
+app.command()(context.context)
 
 
 def _version(wanted: bool) -> None:
