@@ -18,3 +18,9 @@ def alpha(model: str, english: bool) -> float:
     preset = presets.find(model)
     known = LANGUAGES.get(preset.name) if preset else None
     return KNOWN if known == EVERY or (known == ENGLISH and english) else UNMEASURED
+
+
+def may_know(model: str, language: str) -> bool:
+    """Whether a model knows a language ("en", …), or nobody has measured whether it does."""
+    preset = presets.find(model)
+    return language == "en" or (LANGUAGES.get(preset.name) if preset else None) != ENGLISH

@@ -1,0 +1,135 @@
+"""Floor and curve of a model from labelled queries: the FAQ's questions, and probes that it has no answer to.
+
+Every second question and every second probe is fitted on, the same in all languages; the others give the figures.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bankml.evaluation import logistic, separation
+from bankml.evaluation.faq import ENGLISH, Language
+from bankml.evaluation.logistic import Floats
+from bankml.evaluation.model import Model
+from bankml.evaluation.passages import cut
+from bankml.evaluation.probes import probes
+from bankml.evaluation.shelf import Results, Shelf
+from bankml.memory.calibration import Calibration
+from bankml.models.progress import Progress
+
+DIGITS = 6  # of what is fitted, behind the point: below what another machine's last bits change
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query: its language, whether there is an answer, the number of its question or probe, what it found."""
+
+    language: str
+    answered: bool
+    number: int
+    results: Results
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the calibration may see it."""
+        return self.number % 2 == 0
+
+    @property
+    def cosine(self) -> float:
+        """The largest of its results."""
+        return float(self.results.features[:, 0].max())
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A model's calibration, and every query that it was made and judged by.
+
+    `across`: queries of other languages put to English texts.
+    """
+
+    model: Model
+    calibration: Calibration
+    asked: list[Asked]
+    across: list[Asked] = field(default_factory=list)
+
+    def judged(self, language: str | None = None) -> list[Asked]:
+        """The queries that it was not fitted on; of one language, or of all."""
+        return [one for one in self.asked if not one.fitted and language in (None, one.language)]
+
+    @property
+    def languages(self) -> list[str]:
+        """Those of the queries."""
+        return list(dict.fromkeys(one.language for one in self.asked))
+
+    def score(self, one: Asked) -> float:
+        """The largest of its results."""
+        return float(scores(self.calibration, one).max())
+
+
+def scores(calibration: Calibration, one: Asked) -> Floats:
+    """Of each result of a query."""
+    return np.array([calibration.score(*features) for features in one.results.features.tolist()])
+
+
+def calibrate(model: Model, languages: Sequence[Language], progress: Progress, every: bool = True) -> Calibrated:
+    """A model's calibration on these languages; not `every`: on those of them that it knows (`Shelf.known`).
+
+    Where English is one of several, the others' queries are put to it as well, and only judged by. Raises InputError
+    where there is too little to fit on.
+    """
+    cuts = [cut(list(one.documents.values()), model) for one in languages]
+    queries = [text for one in languages for text in (*one.queries.values(), *probes(one.code))]
+    model.prepare(queries, [text for each in cuts for text in each.texts])
+    shelves = [Shelf(*each, model) for each in zip(languages, cuts, strict=True)]
+    order = {id: number for number, id in enumerate(dict.fromkeys(id for one in languages for id in one.queries))}
+    kept = [one for one in shelves if every or one.known(_half(one.language.queries, order))]
+    asked: list[Asked] = []
+    for done, shelf in enumerate(kept):
+        progress(f"asking with {model.encoder.name}, languages", done, len(kept))
+        asked += _asked(shelf, shelf.language, order)
+    return Calibrated(model, fitted(model.encoder.name, model.encoder.digest, asked), asked, _across(kept, order))
+
+
+def fitted(model: str, digest: str, asked: Sequence[Asked]) -> Calibration:
+    """Of the queries that may be seen: the floor parts the best results of those with an answer from the others'."""
+    seen = [one for one in asked if one.fitted]
+    features = np.concatenate([one.results.features for one in seen])
+    weights = logistic.fit(features, np.concatenate([one.results.answers for one in seen]))
+    floor = separation.cut(*parted(seen, lambda one: one.cosine))
+    return Calibration(model, digest, *(round(float(value), DIGITS) for value in (floor, *weights)))
+
+
+def parted(asked: Sequence[Asked], value: Callable[[Asked], float]) -> tuple[Floats, Floats]:
+    """What `value` says of the queries with an answer, and of those without."""
+    yes, no = ([value(one) for one in asked if one.answered is kind] for kind in (True, False))
+    return np.array(yes), np.array(no)
+
+
+def curve(found: Calibrated, asked: Sequence[Asked]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Of every result of these queries: what the curve predicts, and whether it is the answer."""
+    predicted = np.concatenate([scores(found.calibration, one) for one in asked])
+    return predicted, np.concatenate([one.results.answers for one in asked])
+
+
+def _across(shelves: Sequence[Shelf], order: Mapping[str, int]) -> list[Asked]:
+    """The queries of other languages, put to English texts."""
+    english = next((one for one in shelves if one.language.code == ENGLISH), None)
+    others = [one.language for one in shelves if one is not english]
+    return [one for language in others if english for one in _asked(english, language, order)]
+
+
+def _asked(shelf: Shelf, language: Language, order: Mapping[str, int]) -> list[Asked]:
+    """The questions and the probes of a language."""
+    queries = {id: text for id, text in language.queries.items() if id in shelf.language.documents}
+    with_answer = shelf.results(list(queries.values()), list(queries))
+    without = shelf.results(off := probes(language.code), [None] * len(off))
+    return [
+        *(Asked(language.code, True, order[id], found) for id, found in zip(queries, with_answer, strict=True)),
+        *(Asked(language.code, False, number, found) for number, found in enumerate(without)),
+    ]
+
+
+def _half(queries: Mapping[str, str], order: Mapping[str, int]) -> dict[str, str]:
+    return {id: text for id, text in queries.items() if order[id] % 2 == 0}
