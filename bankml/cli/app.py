@@ -21,10 +21,12 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    query,
     reindex,
     search,
     serve,
     status,
+    timeline,
     tokenize,
     transfer,
 )
@@ -66,6 +68,8 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(timeline.timeline)
+app.command()(query.query)
 
 
 def _version(wanted: bool) -> None:

@@ -37,6 +37,7 @@ def _facts(found: "Status") -> dict[str, str]:
         "knowledge base": f"{found.db}, {human(found.size)}, journal {human(found.journal)}",
         "model": _model(found),
         "documents": f"{found.documents:,}" + (f" ({kinds})" if kinds else ""),
+        "records": ", ".join(f"{count:,} {kind}" for kind, count in found.records.items()) or "0",
         "chunks": f"{found.chunks:,}",
         "vectors": f"{found.embedded:,} of {found.chunks:,} chunks{others}",
         "changes": f"{found.generation:,}",
@@ -51,4 +52,5 @@ def _model(found: "Status") -> str:
     if found.digest is None:
         return f"{found.model or 'none'}, not bound yet"
     state = "" if found.model_present else ", cannot be used here"
+    state += ", not searched by (search.vector.enabled is false)" if found.disabled else ""
     return f"{found.model}, {found.dims} dimensions, sha256 {found.digest[:12]}{state}"
