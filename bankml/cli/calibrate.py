@@ -50,9 +50,10 @@ def _fitted(encoder: "Encoder", languages: Sequence["Language"], every: bool) ->
     from bankml.models import alphas
     from bankml.settings import Settings
 
-    known = languages if every else [one for one in languages if alphas.may_know(encoder.name, one.code)]
+    known = languages if every else [one for one in languages if alphas.knows(encoder.name, one.code) is not False]
+    unmeasured = not every and any(alphas.knows(encoder.name, one.code) is None for one in known)
     with counted() as progress:
-        return calibrate(Model(encoder, Settings.read().home / "eval", progress), known, progress, every)
+        return calibrate(Model(encoder, Settings.read().home / "eval", progress), known, progress, not unmeasured)
 
 
 def _keep(found: Sequence["Calibration"], output: Path | None) -> Path:

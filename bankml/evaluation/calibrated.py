@@ -1,4 +1,4 @@
-"""What a calibration is worth on the queries that it was not fitted on, as plain data and as lines of tables."""
+"""What a calibration is worth on queries that it was not fitted on, as plain data and as lines of tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -41,17 +41,16 @@ HEADINGS = ("model", *Line.__annotations__)
 
 def lines(found: Calibrated) -> list[Line]:
     """All languages together, each alone, and others put to English texts."""
-    scopes = {EVERY: found.judged()}
+    scopes = {EVERY: found.asked}
     if len(found.languages) > 1:
-        scopes |= {code: found.judged(code) for code in found.languages}
-    scopes |= {ACROSS: [one for one in found.across if not one.fitted]}
+        scopes |= {code: [one for one in found.asked if one.language == code] for code in found.languages}
+    scopes |= {ACROSS: found.across}
     return [_line(found, scope, asked) for scope, asked in scopes.items() if asked]
 
 
 def data(found: Calibrated) -> dict[str, Any]:
     """All of it, for JSON."""
-    encoder, judged = found.model.encoder, found.judged()
-    predicted, came = curve(found, judged)
+    encoder = found.model.encoder
     return {
         "model": encoder.name,
         "digest": encoder.digest,
@@ -61,10 +60,10 @@ def data(found: Calibrated) -> dict[str, Any]:
         "languages": found.languages,
         "calibration": found.calibration.entry,
         "figures": [asdict(line) for line in lines(found)],
-        "reliability": [asdict(one) for one in reliability.table(predicted, came)],
+        "reliability": [asdict(one) for one in reliability.table(*curve(found, found.asked))],
         "roc": {
-            "cosine": separation.roc(*parted(judged, lambda one: one.cosine)),
-            "score": separation.roc(*parted(judged, found.score)),
+            "cosine": separation.roc(*parted(found.asked, lambda one: one.cosine)),
+            "score": separation.roc(*parted(found.asked, found.score)),
         },
     }
 
@@ -77,7 +76,7 @@ def cells(name: str, found: Sequence[Line]) -> Iterator[tuple[str, ...]]:
 
 def bins(name: str, found: Calibrated) -> Iterator[tuple[str, ...]]:
     """A line of the table of reliability each."""
-    for one in reliability.table(*curve(found, found.judged())):
+    for one in reliability.table(*curve(found, found.asked)):
         yield (name, f"{one.low:.1f} … {one.high:.1f}", str(one.count), f"{one.predicted:.3f}", f"{one.observed:.3f}")
 
 
@@ -88,7 +87,7 @@ def _line(found: Calibrated, scope: str, asked: list[Asked]) -> Line:
     cosines, scores = parted(asked, lambda one: one.cosine), parted(asked, found.score)
     coverages = parted(asked, lambda one: float(one.results.features[:, 1].max()))
     predicted, came = curve(found, asked)
-    floor = found.calibration.floor
+    passing = parted(asked, found.passes)
     return Line(
         scope=scope,
         questions=len(cosines[0]),
@@ -97,8 +96,8 @@ def _line(found: Calibrated, scope: str, asked: list[Asked]) -> Line:
         auc_score=separation.auc(*scores),
         auc_coverage=separation.auc(*coverages),
         auc_near=separation.auc(cosines[0], _without(asked)),
-        found=_share(cosines[0], floor),
-        false_alarms=_share(cosines[1], floor),
+        found=float(np.mean(passing[0])),
+        false_alarms=float(np.mean(passing[1])),
         own_floor=separation.cut(*cosines),
         brier=reliability.brier(predicted, came),
         base=reliability.base(came),
@@ -112,7 +111,3 @@ def _without(asked: Sequence[Asked]) -> Floats:
 
 def _best_other(results: Results) -> float:
     return float(results.features[~results.answers, 0].max(initial=-1.0))
-
-
-def _share(values: Floats, floor: float) -> float:
-    return float(np.mean(values >= floor)) if len(values) else float("nan")

@@ -1,6 +1,7 @@
 """Floor and curve of a model from labelled queries: the FAQ's questions, and probes that it has no answer to.
 
-Every second question and every second probe is fitted on, the same in all languages; the others give the figures.
+What is kept is fitted on all of them. The figures are of queries that were not seen: every second question and every
+second probe, the same in all languages, is judged by what was fitted on the others, and these by what was on them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from bankml.errors import InputError
 from bankml.evaluation import logistic, separation
 from bankml.evaluation.faq import ENGLISH, Language
 from bankml.evaluation.logistic import Floats
@@ -32,9 +34,9 @@ class Asked:
     results: Results
 
     @property
-    def fitted(self) -> bool:
-        """Whether the calibration may see it."""
-        return self.number % 2 == 0
+    def half(self) -> int:
+        """Of which half its question is, 0 or 1."""
+        return self.number % 2
 
     @property
     def cosine(self) -> float:
@@ -44,33 +46,35 @@ class Asked:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A model's calibration, and every query that it was made and judged by.
+    """A model's calibration, and every query that it was made of.
 
-    `across`: queries of other languages put to English texts.
+    `judges`: of each half of them the calibration that was fitted on the other one. `across`: queries of other
+    languages put to English texts, which nothing was fitted on.
     """
 
     model: Model
     calibration: Calibration
+    judges: tuple[Calibration, Calibration]
     asked: list[Asked]
     across: list[Asked] = field(default_factory=list)
-
-    def judged(self, language: str | None = None) -> list[Asked]:
-        """The queries that it was not fitted on; of one language, or of all."""
-        return [one for one in self.asked if not one.fitted and language in (None, one.language)]
 
     @property
     def languages(self) -> list[str]:
         """Those of the queries."""
         return list(dict.fromkeys(one.language for one in self.asked))
 
+    def scores(self, one: Asked) -> Floats:
+        """Of each result of a query, by the judge that has not seen it."""
+        judge = self.judges[one.half]
+        return np.array([judge.score(*features) for features in one.results.features.tolist()])
+
     def score(self, one: Asked) -> float:
         """The largest of its results."""
-        return float(scores(self.calibration, one).max())
+        return float(self.scores(one).max())
 
-
-def scores(calibration: Calibration, one: Asked) -> Floats:
-    """Of each result of a query."""
-    return np.array([calibration.score(*features) for features in one.results.features.tolist()])
+    def passes(self, one: Asked) -> float:
+        """Whether any of its results is at its judge's floor or above."""
+        return float(one.cosine >= self.judges[one.half].floor)
 
 
 def calibrate(model: Model, languages: Sequence[Language], progress: Progress, every: bool = True) -> Calibrated:
@@ -85,16 +89,19 @@ def calibrate(model: Model, languages: Sequence[Language], progress: Progress, e
     shelves = [Shelf(*each, model) for each in zip(languages, cuts, strict=True)]
     order = {id: number for number, id in enumerate(dict.fromkeys(id for one in languages for id in one.queries))}
     kept = [one for one in shelves if every or one.known(_half(one.language.queries, order))]
+    if not kept:
+        raise InputError(f"{model.encoder.name} knows no language of these as well as words do: nothing is calibrated")
     asked: list[Asked] = []
     for done, shelf in enumerate(kept):
         progress(f"asking with {model.encoder.name}, languages", done, len(kept))
         asked += _asked(shelf, shelf.language, order)
-    return Calibrated(model, fitted(model.encoder.name, model.encoder.digest, asked), asked, _across(kept, order))
+    name, digest = model.encoder.name, model.encoder.digest
+    first, second = (fitted(name, digest, [one for one in asked if one.half != half]) for half in (0, 1))
+    return Calibrated(model, fitted(name, digest, asked), (first, second), asked, _across(kept, order))
 
 
-def fitted(model: str, digest: str, asked: Sequence[Asked]) -> Calibration:
-    """Of the queries that may be seen: the floor parts the best results of those with an answer from the others'."""
-    seen = [one for one in asked if one.fitted]
+def fitted(model: str, digest: str, seen: Sequence[Asked]) -> Calibration:
+    """The curve fits every result; the floor parts the best of queries with an answer from the best of the others."""
     features = np.concatenate([one.results.features for one in seen])
     weights = logistic.fit(features, np.concatenate([one.results.answers for one in seen]))
     floor = separation.cut(*parted(seen, lambda one: one.cosine))
@@ -108,8 +115,8 @@ def parted(asked: Sequence[Asked], value: Callable[[Asked], float]) -> tuple[Flo
 
 
 def curve(found: Calibrated, asked: Sequence[Asked]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Of every result of these queries: what the curve predicts, and whether it is the answer."""
-    predicted = np.concatenate([scores(found.calibration, one) for one in asked])
+    """Of every result of these queries: what is predicted, and whether it is the answer."""
+    predicted = np.concatenate([found.scores(one) for one in asked])
     return predicted, np.concatenate([one.results.answers for one in asked])
 
 

@@ -44,9 +44,9 @@ def drawn(models: Sequence[Calibrated]) -> str:
 
 
 def _row(picture: Picture, found: Calibrated, top: float) -> None:
-    name, judged = found.model.encoder.name, found.judged()
+    name, judged = found.model.encoder.name, found.asked
     by_cosine, by_score = parted(judged, lambda one: one.cosine), parted(judged, found.score)
-    areas = f"AUC {separation.auc(*by_cosine):.3f} by cosine, {separation.auc(*by_score):.3f} by score"
+    areas = f"AUC {separation.auc(*by_cosine):.3f}, score {separation.auc(*by_score):.3f}"
     panel = _Panel(picture, 0, top, f"{name}: {areas}", "false alarms → (found ↑)")
     _ticks(picture, panel, 0, 1)
     for kinds, colour in ((by_cosine, ANSWERED), (by_score, SCORE)):
@@ -80,4 +80,4 @@ def _kinds(picture: Picture, found: Calibrated, top: float, answered: Floats, un
 def _ticks(picture: Picture, panel: _Panel, low: float, high: float) -> None:
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x, y = panel.at(tick, 0)
-        picture.words((x, y + 13), f"{low + tick * (high - low):.3g}", "middle", size=9)
+        picture.words((x, y + 13), f"{low + tick * (high - low):.2f}", "middle", size=9)

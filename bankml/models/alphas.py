@@ -20,7 +20,8 @@ def alpha(model: str, english: bool) -> float:
     return KNOWN if known == EVERY or (known == ENGLISH and english) else UNMEASURED
 
 
-def may_know(model: str, language: str) -> bool:
-    """Whether a model knows a language ("en", …), or nobody has measured whether it does."""
+def knows(model: str, language: str) -> bool | None:
+    """Whether a model knows a language ("en", …); None where nobody has measured it."""
     preset = presets.find(model)
-    return language == "en" or (LANGUAGES.get(preset.name) if preset else None) != ENGLISH
+    known = LANGUAGES.get(preset.name) if preset else None
+    return None if known is None else known == EVERY or language == "en"

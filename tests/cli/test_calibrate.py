@@ -41,10 +41,10 @@ def test_json_and_the_users_file(here, arguments, minilm: Path) -> None:
     assert model["calibration"] == own.entry
     assert calibration.read(home / calibration.NAME)["1" * 64] == other
     (line,) = model["figures"]
-    assert (line["scope"], line["questions"], line["probes"]) == ("all", 2, 32)
+    assert (line["scope"], line["questions"], line["probes"]) == ("all", 4, 64)
     assert line["auc_cosine"] > 0.9
     assert line["auc_score"] > 0.9
-    assert sum(one["count"] for one in model["reliability"]) == 34 * 5
+    assert sum(one["count"] for one in model["reliability"]) == 68 * 5
     assert model["roc"]["score"][0] == [0, 0]
     assert 0.1 < own.floor < 0.6
 
