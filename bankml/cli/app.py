@@ -20,6 +20,7 @@ from bankml.cli import (
     history_open,
     history_verify,
     init,
+    mcp,
     publish,
     query,
     reindex,
@@ -70,6 +71,7 @@ app.command()(transfer.export)
 app.command("import")(transfer.restore)
 app.command()(timeline.timeline)
 app.command()(query.query)
+app.command()(mcp.mcp)
 
 
 def _version(wanted: bool) -> None:
