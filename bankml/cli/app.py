@@ -24,6 +24,7 @@ from bankml.cli import (
     publish,
     query,
     reindex,
+    remember,
     search,
     serve,
     status,
@@ -69,6 +70,9 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(remember.remember)
+app.command()(remember.decide)
+app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
 app.command()(mcp.mcp)
