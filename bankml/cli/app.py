@@ -11,6 +11,7 @@ import typer
 import bankml
 from bankml.cli import (
     add,
+    context,
     convert,
     doctor,
     embed,
@@ -76,6 +77,7 @@ app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
 app.command()(mcp.mcp)
+app.command()(context.context)
 
 
 def _version(wanted: bool) -> None:

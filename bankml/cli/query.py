@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.past import instant_of
 from bankml.cli.search import Mode
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
@@ -83,6 +84,14 @@ def query(
         typer.Option(metavar="TAG", help="Only records that have it (repeatable: all of them).", show_default=False),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also tell what ranked each.")] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What records of the project said then: 2026-01-31, 2026-01-31T09:30Z. Found by what they say now.",
+            show_default=False,
+        ),
+    ] = None,
     model: Model = None,
     db: Db = None,
     json: AsJson = False,
@@ -91,27 +100,37 @@ def query(
     from bankml.library.model.binding import embedder
     from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
+    from bankml.memory.instant import iso
+    from bankml.memory.past import as_of as look_back
     from bankml.memory.recall.recaller import Recaller
 
     if model is not None:
         named(model)
+    others = [name.value for name in namespace or () if name != Namespace.project]
+    refused = {"--explain": explain, "--mode meaning": mode == Mode.meaning, f"--namespace {', '.join(others)}": others}
+    at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer})
     root = _root()
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
-        found = Recaller(searcher).recall(
-            " ".join(query),
-            results,
-            mode.value,
-            fusion.value,
-            statuses=status or ["active"],
-            categories=category or (),
-            namespaces=namespace or (),
-            session=session,
-            tags=tag or (),
-            root=root,
-            prefer=prefer or (),
-        )
+        recaller, asked = Recaller(searcher), " ".join(query)
+        statuses: list[str] = [*status] if status else ["active"]
+        if at is not None:
+            found = look_back(recaller, asked, at, results, statuses, category or (), tag or ())
+        else:
+            found = recaller.recall(
+                asked,
+                results,
+                mode.value,
+                fusion.value,
+                statuses=statuses,
+                categories=category or (),
+                namespaces=namespace or (),
+                session=session,
+                tags=tag or (),
+                root=root,
+                prefer=prefer or (),
+            )
     if json:
-        write_json(_object(found, root, explain))
+        write_json(_object(found, root, explain) | ({} if at is None else {"as_of": iso(at)}))
     else:
         from bankml.cli.records import write_recalled
 

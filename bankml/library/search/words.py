@@ -89,7 +89,8 @@ class Words:
         unknown = [term for term in _wanted(query) if not self._frequency(db, term)]
         ids, _ = self._norms(db)
         rows = [isin(some, ids[self._of(db, term)[0]]) for term in used]
-        holding = np.array([*rows, *[np.zeros(some.size, bool)] * len(unknown)], bool).reshape(-1, some.size)
+        rows += [np.zeros(some.size, bool)] * len(unknown)
+        holding = np.array(rows, bool).reshape(len(rows), some.size)  # of no passages it is a matrix, too
         weights = np.array([self._idf(count) for count in (*used.values(), *[0] * len(unknown))])
         return Held(weights, holding)
 
