@@ -35,11 +35,12 @@ def mcp(
     _check_installed()
     from bankml.library.model.wanted import named
     from bankml.mcp.memories import Memories
+    from bankml.memory.root import here
     from bankml.store import place
 
     if model is not None:
         named(model)
-    memories = Memories(place(db), model, _session(session))
+    memories = Memories(place(db), model, _session(session), here())
     try:
         _over_stdio(memories) if http is None else _over_http(memories, *_address(http))
     finally:

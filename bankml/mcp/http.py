@@ -26,7 +26,7 @@ from bankml.serve.keys import Keys
 from bankml.serve.listener import is_loopback
 
 PATH = "/mcp"
-MOST_BODY = 4 * 2**20  # bytes of a message, as over stdin
+MOST_BODY = 8 * 2**20  # bytes of a message, as over stdin
 MOST_SESSIONS = 256  # of clients, at some 100 kB each
 IDLE = 1800.0  # seconds after which a session that asks nothing is forgotten
 

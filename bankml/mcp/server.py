@@ -22,8 +22,8 @@ from mcp.types import Tool as Told
 
 import bankml
 from bankml.errors import BusyError, Error
-from bankml.mcp.memories import Memories
-from bankml.mcp.tool import Provenance, Tool
+from bankml.mcp.memories import Client, Memories
+from bankml.mcp.tool import Answer, Tool
 from bankml.mcp.tools import TOOLS
 from bankml.utf8 import printable, whole
 
@@ -57,14 +57,14 @@ class Desk:
             name = printable(params.name[:MOST_NAME])
             raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}: there are {', '.join(TOOLS)}")
         try:
-            return _answered(await self._answer(tool, params.arguments or {}, provenance(context)))
+            return _answered(await self._answer(tool, params.arguments or {}, client(context)))
         except (Error, OSError, MemoryError) as error:
             return _failed(_sentence(error))
         except Exception as error:
             _LOG.exception("%s failed", tool.name)
             return _failed(f"{tool.name} failed at a mistake of bankml's ({type(error).__name__}); its log says where")
 
-    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], client: Provenance) -> dict[str, Any]:
+    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], client: Client) -> Answer:
         if self._calls >= MOST_CALLS:
             raise BusyError(f"{self._calls} calls wait already: call again when one of yours was answered")
         self._calls += 1
@@ -90,13 +90,13 @@ def server(memories: Memories) -> Server[Any]:
     return made
 
 
-def provenance(context: ServerRequestContext) -> dict[str, str]:
+def client(context: ServerRequestContext) -> dict[str, str]:
     """Who asks, as it says of itself."""
     asks = context.session.client_params
     if asks is None:
-        return {"via": "mcp"}
+        return {}
     told = {"client": asks.client_info.name, "client_version": asks.client_info.version}
-    return {"via": "mcp"} | {name: printable(value[:MOST_NAME]) for name, value in told.items()}
+    return {name: printable(value[:MOST_NAME]) for name, value in told.items() if value}
 
 
 def _told(tool: Tool) -> Told:
@@ -115,9 +115,10 @@ def _told(tool: Tool) -> Told:
     )
 
 
-def _answered(found: dict[str, Any]) -> CallToolResult:
-    text = orjson.dumps(whole(found), option=orjson.OPT_SERIALIZE_NUMPY)
-    return CallToolResult(content=[TextContent(type="text", text=text.decode())], structured_content=orjson.loads(text))
+def _answered(found: Answer) -> CallToolResult:
+    data = orjson.dumps(whole(found.object), option=orjson.OPT_SERIALIZE_NUMPY)
+    text = TextContent(type="text", text=whole(found.text) or data.decode())
+    return CallToolResult(content=[text], structured_content=orjson.loads(data))
 
 
 def _failed(sentence: str) -> CallToolResult:

@@ -25,7 +25,7 @@ from bankml.mcp.aside import Aside
 from bankml.mcp.lines import lines
 from bankml.mcp.messages import message, refused
 
-MOST_LINE = 4 * 2**20  # bytes of a message
+MOST_LINE = 8 * 2**20  # bytes of a message
 MOST_PENDING = 256  # requests; what else is asked waits to be read
 LOOK = 0.02  # seconds
 LONG = f"this line is longer than {MOST_LINE // 2**20} MiB: send less in one message"
