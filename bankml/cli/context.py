@@ -42,13 +42,13 @@ def context(
     json: AsJson = False,
 ) -> None:
     """Print a context pack for a prompt, constraints first, in Markdown; what was left out is told on stderr."""
-    from bankml.cli.query import _root as here
     from bankml.library.model.binding import embedder
     from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
     from bankml.memory.context import pack
     from bankml.memory.cost import characters, counting
     from bankml.memory.recall.recaller import Recaller
+    from bankml.memory.root import here
 
     if model is not None:
         named(model)

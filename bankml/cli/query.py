@@ -1,8 +1,6 @@
 """`bankml query`."""
 
-import os
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -100,13 +98,14 @@ def query(
     from bankml.memory.instant import iso
     from bankml.memory.past import as_of as look_back
     from bankml.memory.recall.recaller import Recaller
+    from bankml.memory.root import here
 
     if model is not None:
         named(model)
     others = [name.value for name in namespace or () if name != Namespace.project]
     refused = {"--explain": explain, "--mode meaning": mode == Mode.meaning, f"--namespace {', '.join(others)}": others}
     at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer})
-    root = _root()
+    root = here()
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
         recaller, asked = Recaller(searcher), " ".join(query)
         statuses: list[str] = [*status] if status else ["active"]
@@ -134,9 +133,3 @@ def query(
         from bankml.cli.records import write_recalled
 
         write_recalled(found, root, explain)
-
-
-def _root() -> bytes:
-    """The folder that paths of here are relative to."""
-    here = Path.cwd()
-    return os.fsencode(next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here))
