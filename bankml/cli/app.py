@@ -21,6 +21,7 @@ from bankml.cli import (
     history_open,
     history_verify,
     init,
+    mcp,
     publish,
     query,
     reindex,
@@ -75,6 +76,7 @@ app.command()(remember.decide)
 app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
+app.command()(mcp.mcp)
 app.command()(context.context)
 
 

@@ -1,7 +1,7 @@
 """`bankml query`."""
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from bankml.cli.past import instant_of
 from bankml.cli.search import Mode
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
-
-if TYPE_CHECKING:
-    from bankml.memory.recall.recalled import Recalled
 
 N = 10
 
@@ -129,20 +126,10 @@ def query(
                 prefer=prefer or (),
             )
     if json:
-        write_json(_object(found, root, explain) | ({} if at is None else {"as_of": iso(at)}))
+        from bankml.memory.recall.answer import answer
+
+        write_json(answer(found, root, explain) | ({} if at is None else {"as_of": iso(at)}))
     else:
         from bankml.cli.records import write_recalled
 
         write_recalled(found, root, explain)
-
-
-def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:
-    from bankml.memory.recall.compact import compact
-
-    results = [compact(memory, root, found.marks) for memory in found.results]
-    if not explain:
-        return {"results": results, "status": found.status}
-    explained = [
-        result | {"explained": memory.explained} for result, memory in zip(results, found.results, strict=True)
-    ]
-    return {"results": explained, "status": found.status, "explained": found.explained}
