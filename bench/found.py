@@ -66,7 +66,11 @@ def of(language: Language, embedder: Embedder, model: Model) -> Iterator[Line]:
         shelf = Shelf(Path(folder) / "kb.db", embedder, model)
         with shelf.store, Searcher(shelf.store, lambda: embedder) as searcher:
             asked = Asked(searcher, _filled(shelf, language, model))
-            yield {"kind": "queries", "method": "embedding", **_times([_ms(embedder, text) for text in queries.values()])}
+            yield {
+                "kind": "queries",
+                "method": "embedding",
+                **_times([_ms(embedder, text) for text in queries.values()]),
+            }
             for kind, methods in ((RECORDS, of_records(asked)), (DOCUMENTS, of_documents(asked))):
                 for method, search in methods.items():
                     search(next(iter(queries.values())))
@@ -88,7 +92,7 @@ def of_records(asked: Asked) -> dict[str, Ranked]:
 
 
 def of_documents(asked: Asked) -> dict[str, Ranked]:
-    """Those of `bankml search`, by the best passage of each document; rrf of both arms' lists, which it does not use."""
+    """Those of `bankml search`, by each document's best passage; rrf of both arms' lists, which it does not use."""
 
     def by(mode: Any) -> Ranked:
         return lambda query: list(dict.fromkeys(hit.document for hit in asked.searcher.search(query, N, mode).results))

@@ -60,7 +60,9 @@ def measured(embedder: Embedder, model: Model, long: Sequence[str], others: int)
         with shelf.store, Searcher(shelf.store, lambda: embedder) as searcher:
             ids, recaller = shelf.remember(texts), Recaller(searcher)
             ways: dict[str, dict[str, Any]] = {"words": {"mode": "words"}, "meaning": {"mode": "meaning"}}
-            ways |= {"rrf": {"fusion": "rrf"}, "convex": {}} | {f"convex α={alpha}": {"alpha": alpha} for alpha in ALPHAS}
+            ways |= {"rrf": {"fusion": "rrf"}, "convex": {}} | {
+                f"convex α={alpha}": {"alpha": alpha} for alpha in ALPHAS
+            }
             ranked = {
                 way: [[one.record.id for one in recaller.recall(text, **how).results] for text in quotes]
                 for way, how in ways.items()
@@ -101,9 +103,12 @@ def quote(text: str) -> str:
 
 def docstrings(count: int) -> list[str]:
     """So many of the standard library's, by file and place."""
-    folder = Path(sysconfig.get_path("stdlib"))
-    every = dict.fromkeys(text for path in sorted(folder.glob("*.py")) for text in _said(path))
-    return list(every)[:count]
+    found: dict[str, None] = {}
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        if len(found) >= count:
+            break
+        found |= dict.fromkeys(_said(path))
+    return list(found)[:count]
 
 
 def _said(path: Path) -> Iterator[str]:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from bankml.errors import InputError
 from bankml.evaluation import logistic, separation
 from bankml.evaluation.faq import ENGLISH, Language
+from bankml.evaluation.faq import LANGUAGES as FAQ_LANGUAGES
 from bankml.evaluation.logistic import Floats
 from bankml.evaluation.model import Model
 from bankml.evaluation.passages import cut
+from bankml.evaluation.probes import LANGUAGES as PROBED
 from bankml.evaluation.probes import probes
 from bankml.evaluation.shelf import Results, Shelf
 from bankml.memory.calibration import Calibration
@@ -121,10 +123,13 @@ def curve(found: Calibrated, asked: Sequence[Asked]) -> tuple[Floats, NDArray[np
 
 
 def _across(shelves: Sequence[Shelf], order: Mapping[str, int]) -> list[Asked]:
-    """The queries of other languages, put to English texts."""
+    """The queries of other languages, put to English texts; of those that the FAQ does not have the probes alone."""
     english = next((one for one in shelves if one.language.code == ENGLISH), None)
     others = [one.language for one in shelves if one is not english]
-    return [one for language in others if english for one in _asked(english, language, order)]
+    if not english or not others:
+        return []
+    others += [Language(code, {}, {}, 0, 0) for code in PROBED if code not in FAQ_LANGUAGES]
+    return [one for language in others for one in _asked(english, language, order)]
 
 
 def _asked(shelf: Shelf, language: Language, order: Mapping[str, int]) -> list[Asked]:
