@@ -11,6 +11,7 @@ import typer
 import bankml
 from bankml.cli import (
     add,
+    config,
     convert,
     doctor,
     embed,
@@ -66,6 +67,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.add_typer(config.app, name="config")
 
 
 def _version(wanted: bool) -> None:

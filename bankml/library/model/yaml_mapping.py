@@ -31,6 +31,8 @@ def text(path: Path) -> str:
 def parse(path: Path, text: str) -> dict[str, Any]:
     """The mapping of what the file at `path` says, or is to say. Raises StoreError as `read`."""
     checked(path, text.encode())
+    if not text.strip("\ufeff \n"):
+        return {}
     import yaml
 
     from bankml.library.model.strict_yaml import StrictLoader
