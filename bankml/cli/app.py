@@ -22,10 +22,13 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    query,
     reindex,
+    remember,
     search,
     serve,
     status,
+    timeline,
     tokenize,
     transfer,
 )
@@ -68,6 +71,11 @@ app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
 app.add_typer(config.app, name="config")
+app.command()(remember.remember)
+app.command()(remember.decide)
+app.command()(remember.feedback)
+app.command()(timeline.timeline)
+app.command()(query.query)
 
 
 def _version(wanted: bool) -> None:

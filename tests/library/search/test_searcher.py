@@ -15,6 +15,8 @@ from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep.reindex import reindex
 from bankml.settings import Settings
 from bankml.store import Bound, Store, documents, vectors
+from tests.library.remembered import keep
+from tests.library.remembered import record as remembered
 from tests.library.shelf import embedded, give, passages, put, unit
 
 TEXTS = {
@@ -438,3 +440,15 @@ def test_config_yaml_is_followed_while_a_searcher_lives(store: Store, minilm, e5
         assert searcher.search("kernel", mode="words").results
         configuration.unlink()
         assert "6 of 6 embedded" in searcher.search("kernel").status
+
+
+def test_records_are_none_of_the_documents_that_are_searched(store, ids, searcher, minilm_embedder):
+    apart = searcher.search("the boot loader", 10)
+    (record,) = keep(store, remembered("The boot loader", "The boot loader starts the kernel, says the boot loader."))
+    give(store, [record], minilm_embedder.embed(["The boot loader"]), fingerprint(minilm_embedder))
+    for mode in ("words", "meaning", "fused"):
+        assert record not in [hit.id for hit in searcher.search("the boot loader", 10, mode=mode).results]
+    found = searcher.search("the boot loader", 10)
+    assert [hit.id for hit in found.results] == [hit.id for hit in apart.results]
+    assert "that pass" not in found.status
+    assert searcher.search("the boot loader", type="record").results == []

@@ -5,6 +5,7 @@ import pytest
 from bankml.library.upkeep.reindex import reindex
 from bankml.library.upkeep.status import status
 from bankml.store import Store
+from tests.library.remembered import keep, record
 
 TEXTS = [f"text {number} of a few" for number in range(10)]
 
@@ -145,3 +146,13 @@ def test_meaning_that_is_switched_off_is_no_fault(kb, look):
     assert found.next.startswith("nothing: words alone are searched, as wanted")
     kb.path.with_name("config.yaml").unlink()
     assert (look(kb).sound, look(kb).disabled) == (False, "")
+
+
+def test_records_are_items_and_no_documents(kb, look):
+    before = look(kb)
+    keep(kb, record("One", "A fact."), record("Two", "Once.", status="superseded"), record("Three", "A fact."))
+    found = look(kb)
+    assert (found.documents, found.items, found.types) == (before.documents, before.items + 3, before.types)
+    assert found.records == {"active": 2, "superseded": 1}
+    assert (found.chunks, found.missing) == (before.chunks + 3, 3)
+    assert "reindex" in found.next
