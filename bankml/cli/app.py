@@ -12,6 +12,7 @@ import bankml
 from bankml.cli import (
     add,
     config,
+    context,
     convert,
     doctor,
     embed,
@@ -21,6 +22,7 @@ from bankml.cli import (
     history_open,
     history_verify,
     init,
+    mcp,
     publish,
     query,
     reindex,
@@ -76,6 +78,8 @@ app.command()(remember.decide)
 app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
+app.command()(mcp.mcp)
+app.command()(context.context)
 
 
 def _version(wanted: bool) -> None:
