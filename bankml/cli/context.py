@@ -47,6 +47,7 @@ def context(
     from bankml.library.search.searcher import Searcher
     from bankml.memory.context import pack
     from bankml.memory.cost import characters, counting
+    from bankml.memory.freshness import seen
     from bankml.memory.recall.recaller import Recaller
     from bankml.memory.root import here
 
@@ -56,7 +57,7 @@ def context(
         choose = cache(lambda: embedder(store, Settings.read(), model))
         with Searcher(store, choose) as searcher:
             count = characters if tokenizer == Tokenizer.characters else counting(choose())
-            found = pack(Recaller(searcher), query, task, token_budget, count, session, here())
+            found = pack(Recaller(searcher, seen), query, task, token_budget, count, session, here())
     if json:
         write_json(found.object())
     else:

@@ -56,7 +56,8 @@ def as_of(
 
     def read(db: sqlite3.Connection, state: State, question: Question) -> tuple[list[_Then], int, frozenset[str]]:
         holding = np.fromiter((row[0] for row in db.execute(HOLDING, {"at": at})), np.int64)
-        pool = Pool(*state.passing(db, asked.wanted, asked.wanted.passages)).within(holding)
+        passages, owners = state.passing(db, asked.wanted, asked.wanted.passages)
+        pool = Pool(passages, owners, holding).within(np.intersect1d(owners, holding))
         return _found(db, state, asked, question, pool, at), pool.documents.size, state.marks(db, query)
 
     found, held, marks = recaller.searcher.asked(query, "words", None, read)

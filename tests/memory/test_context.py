@@ -4,8 +4,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bankml.embedders import Embedder, choose
@@ -13,7 +14,10 @@ from bankml.errors import InputError, UnavailableError
 from bankml.library.search.searcher import Searcher
 from bankml.memory.context import CANDIDATES, LARGEST, NAMED, Pack, pack
 from bankml.memory.cost import Count, characters, counting
+from bankml.memory.draft import Draft
 from bankml.memory.recall.recaller import Recaller
+from bankml.memory.writing import remember
+from bankml.settings import Settings
 from bankml.store import Cited, Store
 from bankml.store.record import CATEGORIES
 from tests.memory.written import record_id, write
@@ -233,7 +237,7 @@ TEXTS = st.text(max_size=80) | st.lists(
 RECORDS = st.lists(st.tuples(TEXTS, TEXTS, st.sampled_from(CATEGORIES)), max_size=6)
 
 
-@settings(max_examples=25, deadline=None)
+@hypothesis.settings(max_examples=25, deadline=None)
 @given(RECORDS, st.integers(0, 120) | st.integers(0, 1000))
 def test_the_estimate_bounds_the_pack_and_never_exceeds_the_budget(count: Count, every, budget: int) -> None:
     with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "kb.db") as store:
@@ -257,3 +261,25 @@ def test_a_model_without_a_tokenizer_here_is_told() -> None:
 
     with pytest.raises(UnavailableError, match=r"bge-m3 is run by ollama.*leave out --tokenizer"):
         counting(Remote())  # type: ignore[arg-type]
+
+
+def test_meaning_ranks_what_words_do_not_find(store: Store, minilm: Path) -> None:
+    embedder = choose(name=minilm)
+    remembered = [
+        remember(store, Settings.read(), Draft.of(title, content), lambda: embedder).id
+        for title, content in (
+            ("Bread", "It is baked from flour in an oven."),
+            ("Boot loader", "GRUB loads Linux and hands over to it."),
+        )
+    ]
+    found = pack(Recaller(Searcher(store, lambda: embedder)), "what happens when my computer is turned on?", budget=40)
+    assert ids(found) == {"Facts": [remembered[1]]}
+    assert [left.id for left in found.excluded] == [remembered[0]]
+    embedder.close()
+
+
+def test_freshness_is_as_it_is_seen_now(store: Store) -> None:
+    for number, category in enumerate(("constraint", "fact")):
+        write(store, number, f"{category} token", category=category)
+    recaller = Recaller(Searcher(store, no_model), lambda _: "needs_review")
+    assert pack(recaller, "fact").markdown().count("needs review)") == 2
