@@ -21,6 +21,7 @@ from bankml.cli import (
     history_verify,
     init,
     publish,
+    query,
     reindex,
     search,
     serve,
@@ -66,6 +67,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(query.query)
 
 
 def _version(wanted: bool) -> None:

@@ -29,7 +29,7 @@ def write_passages(found: "Found", explain: bool = False) -> None:
         print(f"# {printable(found.status)}")
     if explain:
         for name, value in found.explained.items():
-            print(f"# {name}: {printable(_told(value))}")
+            print(f"# {name}: {printable(told(value))}")
 
 
 def _place(hit: "Hit") -> str:
@@ -45,10 +45,15 @@ def _numbers(hit: "Hit") -> list[str]:
     return [cosine, *("" if rank is None else str(rank) for rank in (hit.words_rank, hit.meaning_rank))]
 
 
-def _told(value: Any) -> str:
+def told(value: Any) -> str:
+    """What explains a search, in words."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {count:,}" for key, count in value.items()) or "none"
+        return ", ".join(f"{key} {_number(count)}" for key, count in value.items()) or "none"
     return str(value)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _draw(shown: "list[tuple[Hit, Snippet]]", status: str) -> None:
@@ -59,17 +64,17 @@ def _draw(shown: "list[tuple[Hit, Snippet]]", status: str) -> None:
     for rank, (hit, part) in enumerate(shown, 1):
         number = f"{rank}  "
         heading = Text.assemble((_place(hit), "bold"), f"  {printable(hit.heading)}")
-        _indented(console, heading, number, " " * len(number))
+        indented(console, heading, number, " " * len(number))
         text = Text(part.text)
         for start, end in part.spans:
             text.stylize("bold reverse", start, end)
-        _indented(console, text, INDENT, INDENT)
-        _indented(console, Text(_facts(hit), "dim"), INDENT, INDENT)
+        indented(console, text, INDENT, INDENT)
+        indented(console, Text(_facts(hit), "dim"), INDENT, INDENT)
         console.print()
     console.print(Text(printable(status), "italic"))
 
 
-def _indented(console: "Console", text: "Text", first: str, others: str) -> None:
+def indented(console: "Console", text: "Text", first: str, others: str) -> None:
     """Wrapped, each line behind its indent, and without the spaces that would fill it."""
     from rich.text import Text
 

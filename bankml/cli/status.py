@@ -37,6 +37,7 @@ def _facts(found: "Status") -> dict[str, str]:
         "knowledge base": f"{found.db}, {human(found.size)}, journal {human(found.journal)}",
         "model": _model(found),
         "documents": f"{found.documents:,}" + (f" ({kinds})" if kinds else ""),
+        "records": ", ".join(f"{count:,} {kind}" for kind, count in found.records.items()) or "0",
         "chunks": f"{found.chunks:,}",
         "vectors": f"{found.embedded:,} of {found.chunks:,} chunks{others}",
         "changes": f"{found.generation:,}",

@@ -28,7 +28,7 @@ def export(
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace a file that is there and no export.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Write all of a knowledge base as JSON lines: documents, passages, vectors. `bankml import` reads them."""
+    """Write all of a knowledge base as JSON lines: documents, records, vectors. `bankml import` reads them."""
     from bankml.library.transfer.exporting import Moved
     from bankml.library.transfer.exporting import export as lines
     from bankml.library.transfer.target import check
@@ -85,4 +85,5 @@ def _tell(what: str, moved: "Moved", json: bool) -> None:
     if json:
         write_json(asdict(moved))
     else:
-        print(f"{moved.documents:,} documents, {moved.chunks:,} chunks and {moved.vectors:,} vectors {what}")
+        records = f"{moved.records:,} records, " if moved.records else ""
+        print(f"{records}{moved.documents:,} documents, {moved.chunks:,} chunks and {moved.vectors:,} vectors {what}")

@@ -26,7 +26,7 @@ from bankml.serve.session import Session
 from bankml.serve.window import window
 from bankml.serve.workers import Workers
 from bankml.settings import Settings
-from bankml.store import Store
+from bankml.store import Store, record
 from bankml.utf8 import whole
 
 T = TypeVar("T")
@@ -183,7 +183,8 @@ def _row(hit: Hit, terms: frozenset[str]) -> dict[str, Any]:
 def _types(store: Store) -> list[str]:
     """Of its documents, to choose from."""
     with store.reading() as db:
-        return [row[0] for row in db.execute("SELECT DISTINCT type FROM documents ORDER BY type LIMIT 100")]
+        rows = db.execute("SELECT DISTINCT type FROM documents WHERE type <> ? ORDER BY type LIMIT 100", (record.TYPE,))
+        return [row[0] for row in rows]
 
 
 def _check(query: str) -> None:

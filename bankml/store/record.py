@@ -93,6 +93,16 @@ class Assertion:
     id: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What somebody said of a record at an instant."""
+
+    verdict: str
+    note: str
+    recorded_at: int
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
 def passage(text: str, title: str, start: int, tokens: int) -> Passage:
     """A part of a record's text from character `start` on, under its title."""
     return Passage(text, title, start, start + len(text), None, None, tokens)

@@ -9,7 +9,7 @@ from typing import Any
 from bankml.store import documents
 from bankml.store.documents import DocumentRow, Replaced
 from bankml.store.passage import Passage
-from bankml.store.record import PREFIX, TYPE, Assertion, Cited, Freshness, Record, Status, encoded
+from bankml.store.record import PREFIX, TYPE, Assertion, Cited, Feedback, Freshness, Record, Status, encoded
 from bankml.utf8 import whole
 
 COLUMNS = (
@@ -25,16 +25,27 @@ def put(db: sqlite3.Connection, record: Record, passages: Sequence[Passage], rec
 
     A passage whose text is the same keeps its id and its vector. `recipe`: how passages were made of it.
     """
-    row = DocumentRow(
+    replaced = documents.replace(db, document(record, recipe), passages)
+    attach(db, record, replaced.document_id)
+    return replaced
+
+
+def document(record: Record, recipe: str) -> DocumentRow:
+    """What its passages belong to."""
+    content = whole(record.text).encode()
+    return DocumentRow(
         path=document_path(record.id),
         type=TYPE,
         title=record.title,
-        sha256=hashlib.sha256(whole(record.text).encode()).hexdigest(),
-        size=len(whole(record.text).encode()),
+        sha256=hashlib.sha256(content).hexdigest(),
+        size=len(content),
         modified=record.updated_at // MICROSECONDS,
         recipe=recipe,
     )
-    replaced = documents.replace(db, row, passages)
+
+
+def attach(db: sqlite3.Connection, record: Record, document_id: int) -> None:
+    """The record itself, whose passages are there already."""
     values = (
         *whole([record.id, record.title, record.content]),
         record.created_at,
@@ -49,10 +60,9 @@ def put(db: sqlite3.Connection, record: Record, passages: Sequence[Passage], rec
     db.execute(
         f"""INSERT INTO records ({COLUMNS}, document_id) VALUES ({", ".join("?" * (len(values) + 1))})
         ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in COLUMNS.split(", ")[1:])}""",
-        (*values, replaced.document_id),
+        (*values, document_id),
     )
     cite(db, record.id, record.cited)
-    return replaced
 
 
 def cite(db: sqlite3.Connection, record_id: str, cited: Sequence[Cited]) -> None:
@@ -73,6 +83,11 @@ def asserted(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> No
         "UPDATE assertions SET valid_to = ?1 WHERE record_id = ?2 AND valid_to IS NULL AND valid_from < ?1",
         (assertion.valid_from, record_id),
     )
+    restore(db, record_id, assertion)
+
+
+def restore(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> None:
+    """One of a record as it was elsewhere; the others stay as they are."""
     db.execute(
         """INSERT INTO assertions (record_id, content, confidence, valid_from, valid_to, recorded_at, provenance)
         VALUES (?, ?, ?, ?, ?, ?, ?)""",
@@ -86,6 +101,11 @@ def asserted(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> No
             whole(encoded(assertion.provenance)),
         ),
     )
+
+
+def end(db: sqlite3.Connection, assertion_id: int, at: int) -> None:
+    """The end of an assertion that has none."""
+    db.execute("UPDATE assertions SET valid_to = ? WHERE id = ? AND valid_to IS NULL", (at, assertion_id))
 
 
 def ended(db: sqlite3.Connection, record_id: str, at: int) -> None:
@@ -139,6 +159,27 @@ def assertions(db: sqlite3.Connection, record_id: str) -> list[Assertion]:
         Assertion(content, confidence, valid_from, valid_to, recorded_at, json.loads(provenance), id)
         for content, confidence, valid_from, valid_to, recorded_at, provenance, id in rows
     ]
+
+
+def said(db: sqlite3.Connection, record_id: str, feedback: Feedback) -> None:
+    """What somebody said of the record."""
+    db.execute(
+        "INSERT INTO feedback (record_id, verdict, note, provenance, recorded_at) VALUES (?, ?, ?, ?, ?)",
+        (
+            record_id,
+            *whole([feedback.verdict, feedback.note, encoded(feedback.provenance)]),
+            feedback.recorded_at,
+        ),
+    )
+
+
+def feedback(db: sqlite3.Connection, record_id: str) -> list[Feedback]:
+    """All that was said of a record, the first first."""
+    rows = db.execute(
+        "SELECT verdict, note, provenance, recorded_at FROM feedback WHERE record_id = ? ORDER BY recorded_at, id",
+        (record_id,),
+    )
+    return [Feedback(verdict, note, recorded_at, json.loads(facts)) for verdict, note, facts, recorded_at in rows]
 
 
 def of_chunks(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, str]:

@@ -5,6 +5,7 @@ one with FTS5's bm25.
 """
 
 import sqlite3
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,17 @@ def insert(db: sqlite3.Connection, chunk_id: int, embedded: str) -> None:
 
 def frequency(db: sqlite3.Connection, term: str) -> int:
     """How many chunks hold a term of `bankml.terms`."""
-    quoted = '"' + term.replace('"', '""') + '"'  # a string to FTS5, whatever it holds
-    return int(db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (quoted,)).fetchone()[0])
+    return int(db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (_quoted(term),)).fetchone()[0])
+
+
+def records_with(db: sqlite3.Connection, terms: Sequence[str]) -> list[int]:
+    """The documents of the records that hold these terms one behind the other."""
+    rows = db.execute(
+        """SELECT DISTINCT c.document_id FROM chunks_fts f JOIN chunks c ON c.id = f.rowid
+        JOIN records r ON r.document_id = c.document_id WHERE chunks_fts MATCH ?""",
+        (_quoted(" ".join(terms)),),
+    )
+    return [row[0] for row in rows]
 
 
 def postings(db: sqlite3.Connection, term: str) -> tuple[Integers, Integers]:
@@ -60,3 +70,8 @@ def varints(content: bytes) -> Integers:
 
 def _numbers(listed: str | None) -> Integers:
     return np.fromstring(listed or "", np.int64, sep=",")
+
+
+def _quoted(phrase: str) -> str:
+    """A string to FTS5, whatever it holds."""
+    return '"' + phrase.replace('"', '""') + '"'

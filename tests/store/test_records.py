@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bankml.errors import StoreError
-from bankml.store import Assertion, Cited, Record, Store, records
+from bankml.store import Assertion, Cited, Feedback, Record, Store, records
 from bankml.store.record import encoded, new_id, passage
 
 ID = "rec_0123456789abcdef"
@@ -97,6 +97,15 @@ def test_an_assertion_is_never_overwritten(store):
             db.execute(f"UPDATE assertions SET {change}")
     with store.reading() as db:
         assert records.assertions(db, ID)[0].content == "first"
+
+
+def test_feedback_is_kept(store):
+    with store.writing() as db:
+        put(db, RECORD)
+        for feedback in (later := Feedback("wrong", "no\ud800", 9)), Feedback("helpful", "", 8, {"agent": "x"}):
+            records.said(db, ID, feedback)
+        found = records.feedback(db, ID)
+    assert found == [Feedback("helpful", "", 8, {"agent": "x"}), replace(later, note="no\ufffd")]
 
 
 def test_marks_are_said_from_then_on(store):

@@ -16,7 +16,7 @@ from bankml.library.search.hits import hits
 from bankml.library.search.meaning import Meaning
 from bankml.library.search.passages import Ids
 from bankml.library.search.ranking import Ranking
-from bankml.library.search.words import Words
+from bankml.library.search.words import Held, Words
 from bankml.models.alphas import alpha
 from bankml.store import Bound, Store, config, records
 
@@ -98,6 +98,11 @@ class State:
         self.total(db)
         words = None if mode == "meaning" else self._by_words(db, query, depth, allowed, explained)
         return Arms(words, self._by_meaning(db, query, question, depth, allowed, explained))
+
+    def held(self, db: sqlite3.Connection, query: str, some: Ids) -> Held:
+        """Which of `some` passages (ascending) hold which terms of a query."""
+        self.total(db)
+        return self._words.held(db, query, some)
 
     def marks(self, db: sqlite3.Connection, query: str) -> frozenset[str]:
         """The terms of a query that are worth marking: those that few passages hold, else all that any holds."""

@@ -32,6 +32,14 @@ class Terms:
     left_out: dict[str, int]  # the commonest, that would add little and cost much
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Of a query's terms, those that no passage holds among them, and without those that are left out."""
+
+    weights: NDArray[np.float64]  # (terms,): the idf of each
+    holding: NDArray[np.bool_]  # (terms, passages)
+
+
 class Words:
     """Of one store, asked within its transactions, one after another: not for several threads at once."""
 
@@ -55,8 +63,7 @@ class Words:
 
     def terms(self, db: sqlite3.Connection, query: str) -> Terms:
         """What of the query is looked for."""
-        wanted = list(dict.fromkeys(tokens(query[:CHARS])))[:TERMS]
-        counted = {term: count for term in wanted if (count := self._frequency(db, term))}
+        counted = {term: count for term in _wanted(query) if (count := self._frequency(db, term))}
         rarest = sorted(counted, key=lambda term: counted[term])
         most = max(self._few, self._read * self._total)
         used = max(1, int(np.searchsorted(np.cumsum([counted[term] for term in rarest]), most, "right")))
@@ -76,6 +83,16 @@ class Words:
         found = np.flatnonzero(scores)
         return best(ids[found], scores[found], k)
 
+    def held(self, db: sqlite3.Connection, query: str, some: Ids) -> Held:
+        """Which of `some` passages (ascending) hold which terms of the query."""
+        used = self.terms(db, query).used
+        unknown = [term for term in _wanted(query) if not self._frequency(db, term)]
+        ids, _ = self._norms(db)
+        rows = [isin(some, ids[self._of(db, term)[0]]) for term in used]
+        holding = np.array([*rows, *[np.zeros(some.size, bool)] * len(unknown)], bool).reshape(-1, some.size)
+        weights = np.array([self._idf(count) for count in (*used.values(), *[0] * len(unknown))])
+        return Held(weights, holding)
+
     def is_common(self, db: sqlite3.Connection, term: str) -> bool:
         """Whether at least half of the passages hold it."""
         return self._total > 0 and 2 * self._frequency(db, term) >= self._total
@@ -94,11 +111,15 @@ class Words:
         ids, norms = self._norms(db)
         there = isin(holding, ids)  # all of them, if nothing is damaged
         holding, counts = holding[there], counts[there]
-        idf = log1p((self._total - holding.size + 0.5) / (holding.size + 0.5))
+        idf = self._idf(holding.size)
         places = np.searchsorted(ids, holding)
         found = places, idf * counts * (K1 + 1) / (counts + norms[places])
         self._keep(term, found)
         return found
+
+    def _idf(self, count: int) -> float:
+        """Of a term that so many passages hold."""
+        return log1p((self._total - count + 0.5) / (count + 0.5))
 
     def _norms(self, db: sqlite3.Connection) -> tuple[Ids, NDArray[np.float64]]:
         """All passages, ids ascending, and k1 · (1 - b + b · length / mean length) of each."""
@@ -113,3 +134,7 @@ class Words:
         self._size += found[0].size
         while self._size > self._room:
             self._size -= self._postings.popitem(last=False)[1][0].size
+
+
+def _wanted(query: str) -> list[str]:
+    return list(dict.fromkeys(tokens(query[:CHARS])))[:TERMS]

@@ -1,8 +1,8 @@
 """An exported knowledge base into a store: all of it, or nothing."""
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,8 +10,9 @@ from bankml.errors import MismatchError
 from bankml.library.model import binding
 from bankml.library.transfer.exporting import Moved
 from bankml.library.transfer.incoming import Export, Incoming, Part
+from bankml.library.transfer.record_line import Record
 from bankml.models import same
-from bankml.store import Bound, Store, config, documents, vectors
+from bankml.store import Assertion, Bound, Store, config, documents, records, vectors
 
 
 @dataclass(slots=True)
@@ -34,21 +35,68 @@ def restore(store: Store, export: Export) -> Imported:
             _bind(db, export.bound, export.name)
         fresh = documents.fresh(db)
         imported = Imported(renumbered=fresh and export.sparse)
+        successors: dict[str, str] = {}
         for document in export:
-            id = _store(db, document, fresh and not export.sparse)
-            imported.vectors += _store_vectors(db, id, document.parts)
-            imported.documents += 1
+            if (record := document.record) and record.superseded_by:
+                successors[record.id] = record.superseded_by
+            if (id := _store(db, document, fresh and not export.sparse)) is not None:
+                imported.vectors += _store_vectors(db, id, document.parts)
             imported.chunks += len(document.parts)
+            if record:
+                imported.records += 1
+            else:
+                imported.documents += 1
+        _succeed(db, successors)
         return imported
 
 
-def _store(db: sqlite3.Connection, document: Incoming, keep_ids: bool) -> int:
-    """Its id."""
+def _store(db: sqlite3.Connection, document: Incoming, keep_ids: bool) -> int | None:
+    """Its id; None for a record that the store has, and newer: its own stays, and what the file's said is added."""
+    if (line := document.record) is None:
+        return _put(db, document, keep_ids)
+    record, before = line.record(), records.find(db, line.id)
+    id = None if before and before.updated_at > record.updated_at else _put(db, document, keep_ids)
+    if id is not None:
+        successor = before.superseded_by if before else None  # what the file says comes when all are there
+        records.attach(db, replace(record, superseded_by=successor), id)
+    _say(db, line)
+    return id
+
+
+def _put(db: sqlite3.Connection, document: Incoming, keep_ids: bool) -> int:
     if keep_ids:
         numbered = [(part.id, part.passage) for part in document.parts]
         documents.restore(db, document.id, document.row, document.added_at, numbered)
         return document.id
     return documents.replace(db, document.row, [part.passage for part in document.parts]).document_id
+
+
+def _say(db: sqlite3.Connection, line: Record) -> None:
+    """What was asserted and told of a record, but for what the store has already; ends that the file knows are kept."""
+    open_ends = {_fact(each): each for each in records.assertions(db, line.id)}
+    for assertion in line.said():
+        here = open_ends.get(_fact(assertion))
+        if here is None:
+            records.restore(db, line.id, assertion)
+        elif here.valid_to is None and assertion.valid_to is not None:
+            records.end(db, here.id, assertion.valid_to)
+    told = records.feedback(db, line.id)
+    for feedback in line.told():
+        if feedback not in told:
+            records.said(db, line.id, feedback)
+
+
+def _fact(assertion: Assertion) -> tuple[str, int, int]:
+    return assertion.content, assertion.valid_from, assertion.recorded_at
+
+
+def _succeed(db: sqlite3.Connection, successors: Mapping[str, str]) -> None:
+    """Who superseded whom, where both are here."""
+    for record_id, successor in successors.items():
+        db.execute(
+            "UPDATE records SET superseded_by = ?1 WHERE id = ?2 AND EXISTS (SELECT 1 FROM records WHERE id = ?1)",
+            (successor, record_id),
+        )
 
 
 def _store_vectors(db: sqlite3.Connection, document_id: int, parts: Sequence[Part]) -> int:

@@ -7,8 +7,9 @@ from tempfile import TemporaryFile, gettempdir
 from typing import BinaryIO, NamedTuple
 
 from bankml.errors import InputError, StoreError
-from bankml.library.transfer.line import LONGEST, NAME, VERSION, Chunk, Document, End, Line, decoded
-from bankml.store import Bound, DocumentRow, Passage
+from bankml.library.transfer.line import KNOWN, LONGEST, NAME, VERSION, Chunk, End, Line, decoded
+from bankml.library.transfer.record_line import Record
+from bankml.store import Bound, DocumentRow, Passage, records
 
 GAPS, SPARE = 16, 1 << 20  # ids beyond GAPS * how many there are + SPARE are taken for made up
 
@@ -24,12 +25,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A document with its chunks."""
+    """A document with its chunks; `record`: whose these are, where they are one's."""
 
     id: int
     added_at: int
     row: DocumentRow
     parts: list[Part]
+    record: Record | None = None
 
 
 class Export:
@@ -110,7 +112,7 @@ class _Gathering:
         self._bound = bound
         self._with_vectors = with_vectors
         self._document: Incoming | None = None
-        self._documents = self._chunks = 0
+        self._documents = self._records = self._chunks = 0
         self._paths: set[bytes] = set()
         self._ids: set[tuple[str, int]] = set()
         self._ended = False
@@ -120,11 +122,15 @@ class _Gathering:
         if self._ended:
             raise InputError("there is more behind the last line: one file was put behind another")
         if line.document:
-            return self._begin(line.document)
+            self._documents += 1
+            return self._begin(Incoming(line.document.id, line.document.added_at, line.document.row(), []))
+        if line.record:
+            self._records += 1
+            return self._begin(_of_record(line.record))
         if line.end:
             return self._end(line.end)
         if not line.chunk:
-            raise InputError("it is no document, no chunk and no end")
+            raise InputError("it is no document, no record, no chunk and no end")
         self._add(line.chunk)
         return None
 
@@ -133,19 +139,18 @@ class _Gathering:
         if not self._ended:
             raise InputError("the file ends here, and its end is missing: it was cut off; export it again")
 
-    def _begin(self, document: Document) -> Incoming | None:
-        row = document.row()
-        if row.path in self._paths:
-            raise InputError("a document of this path stands in the file already")
-        self._paths.add(row.path)
-        self._check_id("document", document.id)
-        before, self._document = self._document, Incoming(document.id, document.added_at, row, [])
-        self._documents += 1
+    def _begin(self, incoming: Incoming) -> Incoming | None:
+        if incoming.row.path in self._paths:
+            kind = "record of this id" if incoming.record else "document of this path"
+            raise InputError(f"a {kind} stands in the file already")
+        self._paths.add(incoming.row.path)
+        self._check_id("document", incoming.id)
+        before, self._document = self._document, incoming
         return before
 
     def _add(self, chunk: Chunk) -> None:
         if self._document is None:
-            raise InputError("it is a chunk, and there is no document before it")
+            raise InputError("it is a chunk, and there is no document and no record before it")
         self._check_id("chunk", chunk.id)
         vector, fingerprint = None, ""
         if chunk.vector is not None and self._with_vectors:
@@ -156,11 +161,9 @@ class _Gathering:
         self._chunks += 1
 
     def _end(self, end: End) -> Incoming | None:
-        if (end.documents, end.chunks) != (self._documents, self._chunks):
-            raise InputError(
-                f"it says {end.documents:,} documents and {end.chunks:,} chunks, but there are "
-                f"{self._documents:,} and {self._chunks:,}: lines are missing; export it again"
-            )
+        there = End(self._documents, self._chunks, self._records)
+        if end != there:
+            raise InputError(f"it says {_told(end)}, but there are {_told(there)}: lines are missing; export it again")
         self._ended = True
         return self._document
 
@@ -170,11 +173,20 @@ class _Gathering:
         self._ids.add((kind, id))
 
 
+def _of_record(line: Record) -> Incoming:
+    return Incoming(line.document_id, line.added_at, records.document(line.record(), line.recipe), [], line)
+
+
+def _told(end: End) -> str:
+    some = f"{end.documents:,} documents and {end.chunks:,} chunks"
+    return f"{end.records:,} records, {some}" if end.records else some
+
+
 def _model(line: Line) -> Bound | None:
     """The model of the first line."""
     if line.bankml != NAME:
         raise InputError("this is no exported knowledge base: `bankml export` writes one")
-    if line.version != VERSION:
+    if line.version not in KNOWN:
         raise InputError(f"this is version {line.version} of the format, and {VERSION} is known here: upgrade bankml")
     return line.model.bound() if line.model else None
 

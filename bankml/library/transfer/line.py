@@ -1,4 +1,4 @@
-"""The lines of an exported knowledge base: one says what it is, then each document and behind it its chunks."""
+"""The lines of an exported knowledge base: one says what it is, then each document or record with its chunks."""
 
 from typing import Annotated, Self
 
@@ -8,11 +8,13 @@ import pybase64
 from msgspec import Meta, Struct
 
 from bankml.errors import InputError
+from bankml.library.transfer.record_line import Record
 from bankml.store import Bound, DocumentRow, Passage
 from bankml.utf8 import printable
 
 NAME = "knowledge base"
-VERSION = 1
+VERSION = 2
+KNOWN = (1, 2)  # 1 had no records
 LONGEST = 64 << 20  # bytes of a line; a chunk of 8,192 tokens with its vector has some 50 kB
 
 Id = Annotated[int, Meta(ge=1, le=2**53)]  # beyond, JavaScript and SQLite's next id run out
@@ -95,11 +97,12 @@ class Chunk(Struct, omit_defaults=True):
         return content
 
 
-class End(Struct):
+class End(Struct, omit_defaults=True):
     """How much there was: a file without its last lines is told from a whole one."""
 
     documents: Count
     chunks: Count
+    records: Count = 0
 
 
 class Line(Struct, omit_defaults=True):
@@ -109,6 +112,7 @@ class Line(Struct, omit_defaults=True):
     version: int | None = None
     model: Model | None = None
     document: Document | None = None
+    record: Record | None = None
     chunk: Chunk | None = None
     end: End | None = None
 

@@ -170,7 +170,7 @@ def _chunks(db: sqlite3.Connection) -> int:
 def _without(db: sqlite3.Connection, keys: Sequence[str], model: str) -> list[Without]:
     """The chunks of these keys, in the order of their ids."""
     found = [
-        Without(chunk, os.fsdecode(path), seq, f"{model} gives no finite vector for its text")
+        Without(chunk, os.fsdecode(path).lstrip("\0"), seq, f"{model} gives no finite vector for its text")
         for key in keys
         for chunk, path, seq in db.execute(
             """SELECT chunks.id, path, seq FROM chunks JOIN documents ON documents.id = document_id WHERE key = ?""",

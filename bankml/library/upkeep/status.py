@@ -46,6 +46,7 @@ class Status:
     missing: int
     orphans: int
     types: dict[str, int]
+    records: dict[str, int]  # by their status
     size: int
     journal: int
     generation: int
@@ -55,8 +56,8 @@ class Status:
 
     @property
     def items(self) -> int:
-        """What the knowledge base is about, all kinds together."""
-        return self.documents
+        """Documents and records together."""
+        return self.documents + sum(self.records.values())
 
     @property
     def coverage(self) -> float | None:
@@ -104,6 +105,7 @@ def status(store: Store, settings: Settings) -> Status:
         missing=found.missing,
         orphans=found.orphans,
         types=found.types,
+        records=found.records,
         size=_size(store.path),
         journal=_size(store.path.with_name(f"{store.path.name}-wal")),
         generation=generation,
@@ -145,7 +147,7 @@ def _next(found: Status) -> str:
     if found.why:
         return found.why
     if not found.chunks:
-        return "`bankml add PATH…`: it holds nothing yet"
+        return "`bankml add PATH…`, or `bankml remember`: it holds nothing yet"
     if found.foreign:
         return f"`bankml reindex`: {found.foreign:,} vectors are of another recipe and are not searched"
     if found.missing:

@@ -15,6 +15,8 @@ from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep.reindex import reindex
 from bankml.settings import Settings
 from bankml.store import Bound, Store, documents, vectors
+from tests.library.remembered import keep
+from tests.library.remembered import record as remembered
 from tests.library.shelf import embedded, give, passages, put, unit
 
 TEXTS = {
@@ -415,3 +417,15 @@ def test_why_there_is_no_model_is_told_to_who_does_not_wait(store: Store, ids: d
         go.set()
         found = searcher.search("kernel", wait=60.0)
         assert (found.pending, "the model is not here" in found.status) == (False, True)
+
+
+def test_records_are_none_of_the_documents_that_are_searched(store, ids, searcher, minilm_embedder):
+    apart = searcher.search("the boot loader", 10)
+    (record,) = keep(store, remembered("The boot loader", "The boot loader starts the kernel, says the boot loader."))
+    give(store, [record], minilm_embedder.embed(["The boot loader"]), fingerprint(minilm_embedder))
+    for mode in ("words", "meaning", "fused"):
+        assert record not in [hit.id for hit in searcher.search("the boot loader", 10, mode=mode).results]
+    found = searcher.search("the boot loader", 10)
+    assert [hit.id for hit in found.results] == [hit.id for hit in apart.results]
+    assert "that pass" not in found.status
+    assert searcher.search("the boot loader", type="record").results == []

@@ -196,7 +196,7 @@ def test_a_hostile_chunk_is_a_sentence_with_its_line(new, wrong, said):
 @pytest.mark.parametrize(
     ("objects", "said"),
     [
-        ([{"bankml": "knowledge base", "version": 2}], "line 1: this is version 2"),
+        ([{"bankml": "knowledge base", "version": 3}], "line 1: this is version 3"),
         ([{"hello": 1}], "line 1: this is no exported"),
         ([{"chunk": CHUNK}], "line 1: this is no exported"),
         ([HEADER, {"chunk": CHUNK}], "line 2: it is a chunk"),

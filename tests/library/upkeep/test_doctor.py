@@ -14,6 +14,7 @@ from bankml.library.upkeep import doctor
 from bankml.library.upkeep.doctor import neighbours
 from bankml.library.upkeep.reindex import reindex
 from bankml.store import Store, config, connection, successor, vectors
+from tests.library.remembered import keep, record
 
 TEXTS = [f"text {number} of a few" for number in range(12)]
 
@@ -342,3 +343,21 @@ def test_one_that_may_not_be_written(kb, examine):
     kb.close()
     with Store.open(kb.path, read_only=True) as readable:
         assert examine(readable) == {}
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        ("DELETE FROM records", "and there is none"),
+        ("DELETE FROM assertions", "asserts nothing"),
+        ("UPDATE records SET content = 'another'", "says another thing"),
+        ("DELETE FROM chunks WHERE text = 'A fact.'", "has no passages"),
+        ("UPDATE records SET superseded_by = id", "superseded by itself"),
+    ],
+)
+def test_records_that_are_not_whole(kb, examine, embedder, small, damaged, said):
+    keep(kb, record("One", "A fact."))
+    reindex(kb, embedder(small))
+    assert examine(kb) == {}
+    damage(kb, (damaged,))
+    assert said in examine(kb)["records"].examples[0]

@@ -5,6 +5,7 @@ import pytest
 from bankml.library.upkeep.reindex import reindex
 from bankml.library.upkeep.status import status
 from bankml.store import Store
+from tests.library.remembered import keep, record
 
 TEXTS = [f"text {number} of a few" for number in range(10)]
 
@@ -132,3 +133,13 @@ def test_one_that_may_not_be_written(kb, look):
     kb.close()
     with Store.open(kb.path, read_only=True) as readable:
         assert look(readable).embedded == 10
+
+
+def test_records_are_items_and_no_documents(kb, look):
+    before = look(kb)
+    keep(kb, record("One", "A fact."), record("Two", "Once.", status="superseded"), record("Three", "A fact."))
+    found = look(kb)
+    assert (found.documents, found.items, found.types) == (before.documents, before.items + 3, before.types)
+    assert found.records == {"active": 2, "superseded": 1}
+    assert (found.chunks, found.missing) == (before.chunks + 3, 3)
+    assert "reindex" in found.next

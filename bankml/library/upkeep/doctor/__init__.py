@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from bankml.errors import BusyError, Error
-from bankml.library.upkeep.doctor import file, matrix, model, neighbours, passages, sources, vectors
+from bankml.library.upkeep.doctor import file, matrix, model, neighbours, passages, records, sources, vectors
 from bankml.library.upkeep.doctor.finding import Finding, ill, well
 from bankml.settings import Settings
 from bankml.store import Store
@@ -42,6 +42,7 @@ def checks(store: Store, settings: Settings) -> list[tuple[str, Check]]:
         ("record", partial(file.record, store)),
         ("reindex", partial(file.unfinished, store)),
         ("references", partial(passages.references, store)),
+        ("records", partial(records.records, store)),
         ("texts", partial(passages.texts, store)),
         ("words", partial(passages.fts, store)),
         ("vectors", partial(vectors.numbers, store)),

@@ -24,11 +24,13 @@ def references(store: Store) -> Finding:
     """Whether every vector has its chunk, and every chunk its document."""
     with store.reading() as db:
         rows = db.execute("PRAGMA foreign_key_check").fetchall()
-    wrong = [f"{table} {row} has no {parent[:-1]}" for table, row, parent, _ in rows]
+    wrong = [f"{table} {'' if row is None else row} has no {parent[:-1]}" for table, row, parent, _ in rows]
     if not wrong:
         return well("references", "every vector has its chunk, every chunk its document")
     if any(table == "chunks" for table, *_ in rows):
         return ill("references", wrong, "chunks have no document", RESTORE, _without_orphans)
+    if not all(table.startswith("chunks_vec") for table, *_ in rows):
+        return ill("references", wrong, "parts of records have no record", RESTORE, _without_orphans)
     return ill("references", wrong, "vectors have no chunk", REPAIR, _without_orphans)
 
 

@@ -1,0 +1,136 @@
+"""`bankml query`."""
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.search import Mode
+from bankml.cli.store import Db, opened
+from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from bankml.memory.recall.recalled import Recalled
+
+N = 10
+
+
+class Fusion(StrEnum):
+    """How the two arms become one ranking."""
+
+    convex = "convex"
+    rrf = "rrf"
+
+
+class Category(StrEnum):
+    """What kind of a record it is."""
+
+    fact = "fact"
+    decision = "decision"
+    constraint = "constraint"
+    architecture = "architecture"
+    state = "state"
+
+
+class Status(StrEnum):
+    """Whether a record is still to be gone by."""
+
+    active = "active"
+    superseded = "superseded"
+    archived = "archived"
+    any = "any"
+
+
+class Namespace(StrEnum):
+    """Whom a record is for."""
+
+    session = "session"
+    project = "project"
+    organization = "organization"
+    global_ = "global"
+
+
+def query(
+    query: Annotated[
+        list[str],
+        typer.Argument(help="What to find: a question, words, a file, a record's id.", show_default=False),
+    ],
+    results: Annotated[int, typer.Option("-n", "--results", min=1, max=1000, help="How many at most.")] = N,
+    mode: Annotated[Mode, typer.Option(help="What ranks: words alone, meaning alone, or both.")] = Mode.fused,
+    fusion: Annotated[Fusion, typer.Option(help="How words and meaning become one ranking.")] = Fusion.convex,
+    status: Annotated[
+        list[Status] | None,
+        typer.Option(help="Records of this status; active ones by itself (repeatable).", show_default=False),
+    ] = None,
+    category: Annotated[
+        list[Category] | None, typer.Option(help="Only records of this category (repeatable).", show_default=False)
+    ] = None,
+    prefer: Annotated[
+        list[Category] | None,
+        typer.Option(help="Records of this category before others that fit as well (repeatable).", show_default=False),
+    ] = None,
+    namespace: Annotated[
+        list[Namespace] | None, typer.Option(help="Only records of this namespace (repeatable).", show_default=False)
+    ] = None,
+    session: Annotated[
+        str, typer.Option(metavar="NAME", help="Also the records of this session.", show_default=False)
+    ] = "",
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TAG", help="Only records that have it (repeatable: all of them).", show_default=False),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also tell what ranked each.")] = False,
+    model: Model = None,
+    db: Db = None,
+    json: AsJson = False,
+) -> None:
+    """Print what is remembered that answers best; the last line says what ranked, and what is missing."""
+    from bankml.library.model.binding import embedder
+    from bankml.library.model.wanted import named
+    from bankml.library.search.searcher import Searcher
+    from bankml.memory.recall.recaller import Recaller
+
+    if model is not None:
+        named(model)
+    root = _root()
+    with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
+        found = Recaller(searcher).recall(
+            " ".join(query),
+            results,
+            mode.value,
+            fusion.value,
+            statuses=status or ["active"],
+            categories=category or (),
+            namespaces=namespace or (),
+            session=session,
+            tags=tag or (),
+            root=root,
+            prefer=prefer or (),
+        )
+    if json:
+        write_json(_object(found, root, explain))
+    else:
+        from bankml.cli.records import write_recalled
+
+        write_recalled(found, root, explain)
+
+
+def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:
+    from bankml.memory.recall.compact import compact
+
+    results = [compact(memory, root, found.marks) for memory in found.results]
+    if not explain:
+        return {"results": results, "status": found.status}
+    explained = [
+        result | {"explained": memory.explained} for result, memory in zip(results, found.results, strict=True)
+    ]
+    return {"results": explained, "status": found.status, "explained": found.explained}
+
+
+def _root() -> bytes:
+    """The folder that paths of here are relative to."""
+    here = Path.cwd()
+    return os.fsencode(next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here))

@@ -1,0 +1,31 @@
+"""What a cosine says of strength, where that was measured for the model."""
+
+from typing import Protocol
+
+LEXICAL_ONLY = "uncalibrated (lexical-only)"
+NOT_EMBEDDED = "uncalibrated (not embedded)"
+NO_CALIBRATION = "uncalibrated (no calibration)"
+
+
+class Calibration(Protocol):
+    """What was measured of one model's cosines."""
+
+    @property
+    def floor(self) -> float:
+        """A cosine below it is weak."""
+
+    def score(self, cosine: float, coverage: float) -> float:
+        """0…1."""
+
+
+def judged(
+    cosine: float | None, coverage: float, by_meaning: bool, calibration: Calibration | None
+) -> tuple[float | str, bool | None]:
+    """The score, or why there is none, and whether it is weak. `by_meaning`: that arm ran at all."""
+    if not by_meaning:
+        return LEXICAL_ONLY, None
+    if cosine is None:
+        return NOT_EMBEDDED, None
+    if calibration is None:
+        return NO_CALIBRATION, None
+    return calibration.score(cosine, coverage), cosine < calibration.floor

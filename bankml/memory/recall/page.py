@@ -1,0 +1,96 @@
+"""The candidates of a query, read from one state of the store."""
+
+import json
+import sqlite3
+from dataclasses import dataclass, field
+from typing import Any
+
+from bankml.library.search.asking import Question
+from bankml.library.search.sentence import NOTHING_ASKED
+from bankml.library.search.state import State
+from bankml.memory.recall import naming, sentence
+from bankml.memory.recall.asked import Asked
+from bankml.memory.recall.candidates import Candidates, Pool, candidates
+from bankml.store import Record, records
+from bankml.terms import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`records` and the texts of their best `passages`, by document. `total`: of the records that pass."""
+
+    total: int
+    arms: str  # what ranked, as the status says it
+    notes: tuple[str, ...] = ()
+    pending: bool = False
+    digest: str = ""  # of the model whose cosines these are
+    found: Candidates | None = None
+    records: dict[int, Record] = field(default_factory=dict)
+    passages: dict[int, str] = field(default_factory=dict)
+    explained: dict[str, Any] = field(default_factory=dict)
+    marks: frozenset[str] = frozenset()
+
+
+def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question) -> Page:
+    """For `Searcher.asked`. Raises RebindError."""
+    pool = Pool(*state.passing(db, asked.wanted, asked.wanted.passages))
+    total, notes = int(pool.documents.size), tuple(_kept_out(db, asked))
+    if not total:
+        why = sentence.NOTHING_PASSES if records.exist(db) else sentence.EMPTY
+        return Page(0, why, notes, question.pending)
+    if not tokens(asked.query):
+        return Page(total, NOTHING_ASKED)
+    explained: dict[str, Any] = {}
+    found = candidates(db, state, asked, question, pool, explained)
+    embedded = found.embedded(pool)
+    ran = not found.arms.meaning.why
+    lacking = (sentence.missing(pool.passages.size - embedded),) if ran and embedded < pool.passages.size else ()
+    return Page(
+        total,
+        sentence.told(found.arms, embedded, pool.passages.size, asked.fusion, asked.alpha),
+        lacking + notes,
+        question.pending,
+        question.model.embedder.digest if ran and question.model else "",
+        found,
+        _records(db, found.documents.tolist()),
+        _texts(db, found),
+        explained | _explained(found, asked),
+        state.marks(db, asked.query),
+    )
+
+
+def _records(db: sqlite3.Connection, documents: list[int]) -> dict[int, Record]:
+    rows = db.execute(
+        "SELECT id, document_id FROM records WHERE document_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(documents),),
+    )
+    by_id = dict(rows.fetchall())
+    return {by_id[record.id]: record for record in records.several(db, list(by_id))}
+
+
+def _texts(db: sqlite3.Connection, found: Candidates) -> dict[int, str]:
+    """The best passage of each document."""
+    best = {passage: document for document in found.documents.tolist() if (passage := found.passage(document))}
+    rows = db.execute(
+        "SELECT id, text FROM chunks WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(best)),)
+    )
+    return {best[id]: text for id, text in rows}
+
+
+def _kept_out(db: sqlite3.Connection, asked: Asked) -> list[str]:
+    """What the query says the id of, and does not get."""
+    named = records.several(db, list(naming.by_id(db, asked.identifiers.ids)))
+    return [
+        sentence.not_shown(one.id, one.status, one.status in asked.wanted.statuses)
+        for one in named
+        if not asked.wanted.passes(one)
+    ]
+
+
+def _explained(found: Candidates, asked: Asked) -> dict[str, Any]:
+    return found.arms.explained() | {
+        "fusion": asked.fusion,
+        "alpha": asked.alpha,
+        "candidates": int(found.documents.size),
+        "identifiers": ", ".join(asked.identifiers.terms) or "none",
+    }

@@ -1,0 +1,85 @@
+"""The order of a page of candidates: pure, of numbers alone.
+
+relevance = (α · meaning + (1 - α) · words, and half of it for what the query names exactly) · Π priors
+
+meaning: the cosine, scaled over the page; words: BM25 over the page's best, times coverage. All of it is in 0…1.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bankml.fusion import RRF_K
+from bankml.memory.recall.evidence import Evidence
+from bankml.memory.recall.priors import factors, recencies
+
+Fusion = Literal["convex", "rrf"]
+
+ALPHA = 0.8  # the weight of meaning; flat from 0.6 to 0.9
+EXACT = 0.5  # the weight of what is named, where any candidate is
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """`factors`: what made its relevance, by name."""
+
+    id: str
+    relevance: float  # 0…1
+    factors: dict[str, float]
+
+
+def ranked(page: Sequence[Evidence], fusion: Fusion = "convex", alpha: float = ALPHA) -> list[Ranked]:
+    """All of the page, best first: what the query says the id of, then by relevance, equals by id."""
+    ordered = sorted(page, key=lambda one: one.id)
+    arms = _reciprocal(ordered) if fusion == "rrf" else _scaled(ordered, alpha)
+    exact = EXACT if any(one.named or one.by_id for one in ordered) else 0.0
+    recency = recencies(ordered)
+    found = {one.id: _one(one, parts, exact, recency[one.id]) for one, parts in zip(ordered, arms, strict=True)}
+    by_id = {one.id: one.by_id for one in ordered}
+    return sorted(found.values(), key=lambda each: (not by_id[each.id], -each.relevance, each.id))
+
+
+def _one(one: Evidence, parts: dict[str, float], exact: float, recency: float) -> Ranked:
+    """Of `parts`, which sum to what the arms say."""
+    own = (1 - exact) * math.fsum(parts.values()) + exact * (one.named or one.by_id)
+    priors = factors(one, recency)
+    told = {**parts, "exact": float(one.named or one.by_id), **priors}
+    return Ranked(one.id, min(1.0, own) * math.prod(priors.values()), told)
+
+
+def _scaled(page: list[Evidence], alpha: float) -> list[dict[str, float]]:
+    """A convex combination of both arms; where one is empty the other alone."""
+    cosines = [one.cosine for one in page if one.cosine is not None]
+    best = max((one.bm25 for one in page), default=0.0)
+    weight = (alpha if best else 1.0) if cosines else 0.0
+    return [
+        {
+            "meaning": weight * _between(one.cosine, cosines),
+            "words": (1 - weight) * (one.bm25 / best * one.coverage if best else 0.0),
+        }
+        for one in page
+    ]
+
+
+def _between(cosine: float | None, cosines: list[float]) -> float:
+    """0 for the least of the page and for what has none, 1 for the largest."""
+    if cosine is None:
+        return 0.0
+    low, high = min(cosines), max(cosines)
+    return (cosine - low) / (high - low) if high > low else 1.0
+
+
+def _reciprocal(page: list[Evidence]) -> list[dict[str, float]]:
+    """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009) over its largest value, that of two first ranks."""
+    most = sum(
+        any(rank is not None for rank in ranks)
+        for ranks in ([o.words_rank for o in page], [o.meaning_rank for o in page])
+    )
+    return [
+        {
+            "meaning": 0.0 if one.meaning_rank is None else (RRF_K + 1) / (RRF_K + one.meaning_rank) / most,
+            "words": 0.0 if one.words_rank is None else (RRF_K + 1) / (RRF_K + one.words_rank) / most,
+        }
+        for one in page
+    ]
