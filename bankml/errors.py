@@ -79,6 +79,10 @@ class UnavailableError(Error):
     """Texts cannot be embedded here and now; the sentence is why, and what would change it."""
 
 
+class DisabledError(UnavailableError):
+    """Texts could be embedded, and a setting says that they are not to be."""
+
+
 class LicenceError(UnavailableError):
     """A model whose licence is not known to be open, where it was not allowed by name."""
 

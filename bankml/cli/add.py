@@ -11,7 +11,7 @@ import typer
 from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.cli.store import Db
 from bankml.cli.terminated import exit_status, terminable
-from bankml.errors import InputError, UnavailableError
+from bankml.errors import DisabledError, InputError, UnavailableError
 
 if TYPE_CHECKING:
     from bankml.documents.source import Failure, Source
@@ -105,6 +105,9 @@ def _embedder(store: "Store", settings: "Settings", model: str | None) -> "tuple
         if why := str(embedder.status()["why"]):
             raise UnavailableError(why)
         return embedder, ""
+    except DisabledError as error:
+        note(f"found by words alone: {error}")
+        return None, str(error)
     except UnavailableError as error:
         note(f"found by words alone, for there is no model: {error}")
         return None, str(error)

@@ -26,6 +26,7 @@ from bankml.cli import (
     search,
     serve,
     status,
+    timeline,
     tokenize,
     transfer,
 )
@@ -67,6 +68,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(timeline.timeline)
 app.command()(query.query)
 
 

@@ -25,6 +25,9 @@ def reindex(
     discard: Annotated[
         bool, typer.Option("--discard", help="Give up what an interrupted reindex has made, and nothing else.")
     ] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="With the model that is asked for now (`bankml config`), after a switch.")
+    ] = False,
     db: Db = None,
     json: AsJson = False,
 ) -> None:
@@ -37,7 +40,7 @@ def reindex(
             _discard(store, json)
             return
         settings = Settings.read()
-        done = _run(store, _embedder(store, settings, model))
+        done = _run(store, _embedder(store, settings, model, vectors))
         _tell(done, json)
         _note_others(store, settings, done)
     if done.without:
@@ -54,8 +57,11 @@ def _discard(store: "Store", json: bool) -> None:
         print(f"{chunks:,} new vectors given up; the old ones are as they were")
 
 
-def _embedder(store: "Store", settings: Settings, model: str | None) -> "Embedder":
-    """Of the model that is named, else of the store's own; it is pulled and converted where it is missing."""
+def _embedder(store: "Store", settings: Settings, model: str | None, vectors: bool) -> "Embedder":
+    """Of the model that is named, else of the store's own; it is pulled and converted where it is missing.
+
+    `vectors`: of the one that every other command asks for.
+    """
     from bankml import models
     from bankml.library.model import binding
     from bankml.library.model.wanted import asked
@@ -63,7 +69,8 @@ def _embedder(store: "Store", settings: Settings, model: str | None) -> "Embedde
 
     with store.reading() as db:
         recorded = config.get(db, "model_name")
-    name = model or recorded or asked(store.path, settings).name
+    wanted = asked(store.path, settings, model, recorded)
+    name = wanted.name if vectors else model or recorded or wanted.name
     if settings.embed_provider != "ollama":  # which pulls for itself
         models.fetch(name)
     return binding.unchecked(store, settings, name)

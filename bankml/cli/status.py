@@ -52,4 +52,5 @@ def _model(found: "Status") -> str:
     if found.digest is None:
         return f"{found.model or 'none'}, not bound yet"
     state = "" if found.model_present else ", cannot be used here"
+    state += ", not searched by (search.vector.enabled is false)" if found.disabled else ""
     return f"{found.model}, {found.dims} dimensions, sha256 {found.digest[:12]}{state}"

@@ -91,6 +91,10 @@ class Identity:
         """The same with the prefixes that a user wants."""
         return replace(self, prefixes=override.over(self.prefixes)) if override else self
 
+    def pooled(self, pooling: str | None) -> "Identity":
+        """The same with the pooling that its file does not say."""
+        return replace(self, pooling=pooling) if pooling else self
+
     @property
     def digest(self) -> str:
         """sha256 of the file, hex: as stated, else read once and remembered."""

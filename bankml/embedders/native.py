@@ -38,8 +38,8 @@ class NativeEmbedder(Identified):
 
     Documents wait for documents and queries for queries: a query is an urgent pass, which the engine lets in between
     two layers of a document's. `encoder`: one that is loaded already and stays its owner's; it is never dropped here.
-    `room` says whether there is memory for it, `prefixes` what is wanted instead of its family's. `options` are the
-    Encoder's.
+    `room` says whether there is memory for it, `prefixes` what is wanted instead of its family's, `pooling` how token
+    vectors become one where its file says none. `options` are the Encoder's.
     """
 
     provider = "native"
@@ -51,12 +51,13 @@ class NativeEmbedder(Identified):
         room: Room | None = None,
         encoder: Encoder | None = None,
         prefixes: Override | None = None,
+        pooling: str | None = None,
         **options: Any,
     ) -> None:
         self._choice = choice
-        self._identity = Identity.of(choice).overridden(prefixes)
+        self._identity = Identity.of(choice).overridden(prefixes).pooled(pooling)
         self._room = room or Room()
-        self._options = options
+        self._options = options | {"pooling": pooling}
         self._given = encoder
         self._lender: Lender | None = None
         self._checked: Callable[[], Encoder | None] = lambda: None  # the last one that was lent
@@ -81,8 +82,12 @@ class NativeEmbedder(Identified):
         return self._given is not None or self._kept.present
 
     def borrow(self, lender: Lender) -> Self:
-        """The same, with the encoders of `lender` in place of its own: in a server one of each model is enough."""
-        self._lender = lender
+        """The same, with the encoders of `lender` in place of its own: in a server one of each model is enough.
+
+        A pooling that the file does not say is only its own's: a lender's encoders are as the file says.
+        """
+        if not self._options["pooling"]:
+            self._lender = lender
         return self
 
     def embed(

@@ -56,6 +56,12 @@ SHORT_NAMES = (
     ShortName("snowflake-arctic-embed-s", "Snowflake", 384, ("snowflake-arctic-embed:33m",)),
     ShortName("snowflake-arctic-embed-m", "Snowflake", 768, ("snowflake-arctic-embed:110m",)),
     ShortName("snowflake-arctic-embed-l", "Snowflake", 1024, ("snowflake-arctic-embed", "snowflake-arctic-embed:335m")),
+    ShortName(
+        "snowflake-arctic-embed-l-v2.0",
+        "Snowflake",
+        1024,
+        ("snowflake-arctic-embed2", "snowflake-arctic-embed2:568m", "arctic-embed-l-v2.0"),
+    ),
     ShortName("mxbai-embed-large-v1", "mixedbread-ai", 1024, ("mxbai-embed-large", "mxbai-embed-large:335m")),
     # Known so that they are refused by what their config.json says, and not as a name that nobody knows.
     ShortName("nomic-embed-text-v1.5", "nomic-ai", 768, ("nomic-embed-text", "nomic-embed-text:v1.5"), runs=False),

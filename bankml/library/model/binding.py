@@ -5,8 +5,8 @@ import sqlite3
 from dataclasses import dataclass
 
 from bankml.embedders import Embedder, choose
-from bankml.errors import Error, MismatchError, ModelError, StoreError, UnavailableError
-from bankml.library.model.configuration import Configuration
+from bankml.errors import DisabledError, Error, MismatchError, ModelError, StoreError, UnavailableError
+from bankml.library.model.configuration import ENABLED, MODEL, PRESET, Configuration
 from bankml.library.model.fingerprint import fingerprint
 from bankml.library.model.wanted import RECORD, Wanted, wanted
 from bankml.models import canonical, same, short_names
@@ -35,30 +35,43 @@ class Record:
         return cls(config.get(db, "model_name"), 0, None)
 
 
-def embedder(store: Store, settings: Settings, model: str | None = None) -> Embedder:
+def embedder(store: Store, settings: Settings, model: str | None = None, anyway: bool = False) -> Embedder:
     """The embedder of the model that is asked for (`wanted`), checked against the store's record.
 
     Nothing is loaded, nothing downloaded, nothing written: `check` binds a store that is not bound yet. Raises
     MismatchError for another model than the store's, UnavailableError where its model is not on this machine (words
-    work without it), StoreError for a store or a config.yaml that cannot be read.
+    work without it), DisabledError where search.vector.enabled is false (unless `anyway`: for who looks whether it
+    would work), StoreError for a store or a config.yaml that cannot be read.
     """
+    configuration = Configuration.read(store.path)
+    if not (configuration.vector_enabled or anyway):
+        raise DisabledError(disabled(configuration))
     asked = wanted(store, settings, model)
     with store.reading() as db:
         record = Record.read(db)
-    return verified(record, asked, Configuration.read(store.path), settings)
+    return verified(record, asked, configuration, settings)
+
+
+def disabled(configuration: Configuration) -> str:
+    """Why nothing is embedded and words alone are searched, where that is wanted."""
+    return f"{ENABLED} is false in {configuration.path}: `bankml config set {ENABLED} true` searches by meaning again"
 
 
 def unchecked(store: Store, settings: Settings, model: str | None = None) -> Embedder:
     """As `embedder`, whatever the record says: for `reindex`, which makes it true. Raises UnavailableError."""
-    asked = wanted(store, settings, model)
-    return choose(settings, asked.name, prefixes=Configuration.read(store.path).prefixes)
+    return chosen(wanted(store, settings, model).name, Configuration.read(store.path), settings)
+
+
+def chosen(name: str, configuration: Configuration, settings: Settings) -> Embedder:
+    """The embedder of a model with what config.yaml says of it. Raises UnavailableError."""
+    return choose(settings, name, prefixes=configuration.prefixes, pooling=configuration.pooling_of(name))
 
 
 def verified(record: Record, asked: Wanted, configuration: Configuration, settings: Settings) -> Embedder:
     """The embedder of `asked`, which is the model of `record` by its name or by its bytes. Raises as `embedder`."""
     named = record.name is None or same(record.name, asked.name)
     try:
-        found = choose(settings, asked.name, prefixes=configuration.prefixes)
+        found = chosen(asked.name, configuration, settings)
         dims, digest = _identity(found)
     except UnavailableError as error:
         if named:
@@ -174,4 +187,6 @@ def _facts(dims: int, digest: str | None = None) -> str:
 
 def _otherwise(asked: Wanted) -> str:
     """A variable is easily forgotten, and may be meant for something else."""
+    if asked.by in (PRESET, MODEL):
+        return f", or bankml config reset {asked.by} to keep it"
     return f", or unset {asked.by}" if asked.by.isupper() else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bankml import models
-from bankml.embedders import Embedder, choose
+from bankml.embedders import Embedder
 from bankml.errors import NotFetchedError, UnavailableError
 from bankml.library.model import binding
 from bankml.library.model.binding import Record
@@ -72,10 +72,12 @@ def _check_name(store: Store, named: Wanted, settings: Settings) -> None:
 
 def _had(named: Wanted, path: Path, settings: Settings, progress: Progress | None) -> tuple[str, Embedder | None, str]:
     """The model by the name that finds it again, and its embedder, pulled where it is missing; or why there is none."""
-    prefixes = Configuration.read(path).prefixes
+    configuration = Configuration.read(path)
+    if not configuration.vector_enabled:
+        return named.name, None, binding.disabled(configuration)
     if settings.embed_provider == "ollama":  # which pulls for itself
         try:
-            found = choose(settings, named.name, prefixes=prefixes)
+            found = binding.chosen(named.name, configuration, settings)
             return found.reference, found, ""
         except UnavailableError as error:
             return named.name, None, str(error)
@@ -87,7 +89,7 @@ def _had(named: Wanted, path: Path, settings: Settings, progress: Progress | Non
         models.fetch(named.name, progress)
     except NotFetchedError as error:
         return name, None, str(error)
-    return name, choose(settings, named.name, prefixes=prefixes), ""
+    return name, binding.chosen(named.name, configuration, settings), ""
 
 
 def _record(store: Store, named: Wanted, name: str, found: Embedder | None) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bankml.errors import InputError
-from bankml.library.model.configuration import FILE, Configuration
+from bankml.library.model.configuration import FILE, MODEL, PRESET, Configuration
 from bankml.models import presets
 from bankml.settings import Settings
 from bankml.store import Store, config
@@ -14,7 +14,7 @@ FLAG, RECORD, DEFAULT = "--model", "the knowledge base", "default"
 
 @dataclass(frozen=True)
 class Wanted:
-    """`by`: FLAG, the environment's variable, config.yaml, RECORD or DEFAULT."""
+    """`by`: FLAG, the environment's variable, a key of config.yaml (the file itself for `model`), RECORD or DEFAULT."""
 
     name: str
     by: str
@@ -28,6 +28,8 @@ class Wanted:
 def asked(path: Path, settings: Settings, model: str | None = None, recorded: str | None = None) -> Wanted:
     """The model of the store at `path`: `model` (a flag), else the environment's, config.yaml's, `recorded`, MiniLM.
 
+    In config.yaml a preset that is named goes before search.vector.model, and that before `model`, the older key.
+
     Raises StoreError for a config.yaml that cannot be read, whoever names a model: it is a mistake all the same; and
     InputError for an empty name.
     """
@@ -36,9 +38,18 @@ def asked(path: Path, settings: Settings, model: str | None = None, recorded: st
         return Wanted(named(model), FLAG)
     if settings.embed_model:
         return Wanted(settings.embed_model, settings.embed_model_variable or "BANKML_EMBED_MODEL")
-    if configuration.model:
-        return Wanted(configuration.model, FILE)
+    if configured := configured_model(configuration):
+        return configured
     return Wanted(recorded, RECORD) if recorded else Wanted(presets.DEFAULT.title, DEFAULT)
+
+
+def configured_model(configuration: Configuration) -> Wanted | None:
+    """What config.yaml alone asks for."""
+    if profile := configuration.profile:
+        return Wanted(profile.model, PRESET)
+    if configuration.vector_model:
+        return Wanted(configuration.vector_model, MODEL)
+    return Wanted(configuration.model, FILE) if configuration.model else None
 
 
 def wanted(store: Store, settings: Settings, model: str | None = None) -> Wanted:

@@ -11,22 +11,26 @@ MAX_BYTES = 1 << 13  # with all its keys and comments it has 2 kB; the worst 8 k
 
 def read(path: Path) -> dict[str, Any]:
     """The mapping; a file that is absent or empty is an empty one. Raises StoreError with one sentence."""
+    return parse(path, text(path))
+
+
+def text(path: Path) -> str:
+    """What the file says as it stands there, a byte order mark too; "" where it is absent. Raises StoreError."""
     try:
         content = regular_file.read(path, MAX_BYTES + 1)
     except FileNotFoundError:
-        return {}
+        return ""
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror}): make it a file that you may read") from None
-    if len(content) > MAX_BYTES:
-        raise StoreError(f"{path} has more than {MAX_BYTES:,} bytes, too many for a configuration: take out the rest")
     try:
-        text = content.decode("utf-8-sig")
+        return _checked(path, content).decode()
     except UnicodeDecodeError as error:
         raise StoreError(f"{path} is not UTF-8 at byte {error.start}: save it as UTF-8") from None
-    return _mapping(path, text)
 
 
-def _mapping(path: Path, text: str) -> dict[str, Any]:
+def parse(path: Path, text: str) -> dict[str, Any]:
+    """The mapping of what the file at `path` says, or is to say. Raises StoreError as `read`."""
+    _checked(path, text.encode())
     import yaml
 
     from bankml.library.model.strict_yaml import StrictLoader
@@ -43,6 +47,12 @@ def _mapping(path: Path, text: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise StoreError(f"{path} holds no keys with values: write lines such as `model: all-MiniLM-L6-v2`")
     return found
+
+
+def _checked(path: Path, content: bytes) -> bytes:
+    if len(content) > MAX_BYTES:
+        raise StoreError(f"{path} has more than {MAX_BYTES:,} bytes, too many for a configuration: take out the rest")
+    return content
 
 
 def _reason(error: Any) -> str:

@@ -24,10 +24,15 @@ class Question:
 
 
 class Asking:
-    """`choose` gives the embedder: looked for again while there is none, and when the store is bound to another."""
+    """`choose` gives the embedder: looked for again while there is none, and when the store is bound to another.
 
-    def __init__(self, choose: Callable[[], Embedder]) -> None:
+    `stamp` is another one when what `choose` goes by has changed.
+    """
+
+    def __init__(self, choose: Callable[[], Embedder], stamp: Callable[[], object] = lambda: None) -> None:
         self._choose = choose
+        self._stamp = stamp
+        self._seen: object = None
         self._lock = threading.Lock()
         self._model: Model | None = None
         self._forgotten: Model | None = None
@@ -36,6 +41,7 @@ class Asking:
     def question(self, query: str, wait: float | None) -> Question:
         """The query with its vector, or with why it has none. Raises StoreError, a MismatchError among them."""
         until = None if wait is None else monotonic() + wait
+        self._follow()
         try:
             model = self.model(wait)
         except StoreError:
@@ -59,19 +65,22 @@ class Asking:
             choosing = self._choosing = self._choosing or self._begun()
         try:
             found = choosing.result(None if wait is None else max(wait, LEAST))
-        finally:
+        except BaseException:
             with self._lock:
                 if choosing.over and self._choosing is choosing:
                     self._choosing = None
+            raise
         with self._lock:
-            self._model = self._model or found
+            if self._choosing is choosing:  # else it was forgotten meanwhile, or another thread was first
+                self._choosing, self._model = None, found
             self._close_forgotten()
-            return self._model
+            return self._model or found
 
     def forget(self) -> None:
-        """The store is bound to another one now."""
+        """The store is bound to another one now, or another is asked for."""
         with self._lock:
             self._forgotten, self._model = self._model or self._forgotten, None
+            self._choosing = None
 
     def close(self) -> None:
         """Lets go of the model, which the next question would load again."""
@@ -79,6 +88,13 @@ class Asking:
             self._close_forgotten()
             if self._model:
                 self._model.embedder.close()
+
+    def _follow(self) -> None:
+        now = self._stamp()
+        with self._lock:
+            changed, self._seen = now != self._seen, now
+        if changed:
+            self.forget()
 
     def _begun(self) -> Choosing:
         choosing = Choosing(self._choose)

@@ -10,6 +10,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
+from bankml.library.model.configuration import stamp
 from bankml.library.search import sentence
 from bankml.library.search.approximate import LARGE
 from bankml.library.search.asking import Asking, Question
@@ -31,11 +32,12 @@ class Searcher:
     """One store, followed from search to search; safe to use from many threads, which take turns.
 
     `choose` gives the embedder; while it raises UnavailableError, words alone rank and the status says why. `large`:
-    more vectors than that are searched by an index of neighbours, where there is one (`approximate`).
+    more vectors than that are searched by an index of neighbours, where there is one (`approximate`). What config.yaml
+    asks for is followed from search to search.
     """
 
     def __init__(self, store: Store, choose: Callable[[], Embedder], large: int = LARGE) -> None:
-        self._asking = Asking(choose)
+        self._asking = Asking(choose, lambda: stamp(store.path))
         self._lock = threading.Lock()
         self._store = store
         self._state = State(store, large)

@@ -4,8 +4,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bankml.errors import Error
+from bankml.errors import Error, StoreError
 from bankml.library.model import binding
+from bankml.library.model.configuration import Configuration
 from bankml.library.model.counts import Counts
 from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep.sole import running
@@ -53,6 +54,7 @@ class Status:
     model_present: bool
     why: str  # why the model cannot be used; "" where it can
     reindexing: Reindexing | None
+    disabled: str  # why meaning is not searched though it could be; "" where it is
 
     @property
     def items(self) -> int:
@@ -66,8 +68,8 @@ class Status:
 
     @property
     def sound(self) -> bool:
-        """Whether most chunks are found by meaning."""
-        return self.coverage is None or self.coverage >= COVERED
+        """Whether most chunks are found by meaning, or are not meant to be."""
+        return bool(self.disabled) or self.coverage is None or self.coverage >= COVERED
 
     @property
     def next(self) -> str:
@@ -112,15 +114,24 @@ def status(store: Store, settings: Settings) -> Status:
         model_present=model,
         why=why,
         reindexing=_reindexing(store.path, begun),
+        disabled=_disabled(store.path),
     )
 
 
 def _model(store: Store, settings: Settings) -> tuple[bool, str, str]:
     """Whether the model can be used, its recipe, and why not."""
     try:
-        return True, fingerprint(binding.embedder(store, settings)), ""
+        return True, fingerprint(binding.embedder(store, settings, anyway=True)), ""
     except Error as error:
         return False, "", str(error)
+
+
+def _disabled(path: Path) -> str:
+    try:
+        configuration = Configuration.read(path)
+    except StoreError:  # which is why there is no model either
+        return ""
+    return "" if configuration.vector_enabled else binding.disabled(configuration)
 
 
 def _reindexing(path: Path, begun: Unfinished | None) -> Reindexing | None:
@@ -144,6 +155,8 @@ def _next(found: Status) -> str:
             f"`bankml reindex --model {found.reindexing.model}` goes on where it was interrupted, at "
             f"{found.reindexing.chunks:,} of {found.chunks:,} chunks; `bankml reindex --discard` gives it up"
         )
+    if found.disabled:
+        return f"nothing: words alone are searched, as wanted ({found.disabled})"
     if found.why:
         return found.why
     if not found.chunks:

@@ -51,6 +51,34 @@ def test_what_is_not_said_is_as_it_is(tmp_path: Path, content: str | bytes | Non
     assert (found.model, found.prefixes, found.chunk_tokens, found.chunk_overlap) == (None, None, 256, 32)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "search:\n  vector:\n    enabled: false\n    preset: BGE-M3\n    model: x\n    pooling: cls\n",
+        "search: {vector: {enabled: no, preset: bge-m3, model: x, pooling: cls}}",
+        "search.vector: {enabled: off}\nsearch.vector.preset: ' bge-m3 '\nsearch: {vector.model: x}\n"
+        "search.vector.pooling: cls",
+    ],
+)
+def test_keys_of_vectors_in_either_spelling(tmp_path: Path, content: str) -> None:
+    found = read(tmp_path, content)
+    assert (found.vector_enabled, found.preset, found.vector_model, found.pooling) == (False, "bge-m3", "x", "cls")
+    assert found.profile is not None
+    assert found.profile.model == "bge-m3"
+
+
+@pytest.mark.parametrize("content", ["", "search:", "search: {vector: ~}", "search: {vector: {enabled: true}}"])
+def test_vectors_are_searched_unless_it_is_said(tmp_path: Path, content: str) -> None:
+    found = read(tmp_path, content)
+    assert (found.vector_enabled, found.profile, found.vector_model) == (True, None, None)
+
+
+def test_a_pooling_is_of_the_model_that_is_named_alone(tmp_path: Path) -> None:
+    found = read(tmp_path, "search: {vector: {model: all-minilm, pooling: cls}}")
+    assert [found.pooling_of(name) for name in ("all-MiniLM-L6-v2", "bge-m3")] == ["cls", None]
+    assert read(tmp_path, "search: {vector: {pooling: cls}}").pooling_of("bge-m3") is None
+
+
 def test_one_prefix_leaves_the_other_to_the_family(tmp_path: Path) -> None:
     assert read(tmp_path, 'query_prefix: "find: "').prefixes == Override(query="find: ")
 
@@ -84,6 +112,18 @@ def test_the_shortest_chunks_have_half_in_common_at_most(tmp_path: Path) -> None
         ("chunk_overlap: -1", "chunk_overlap is -1: make it a whole number from 0"),
         (f"chunk_tokens: 0x{'f' * 7000}", r"chunk_tokens is 0xfff.*… *: make it|whole number"),
         (f"chunk_tokens: {'9' * 7000}", "no YAML that is read here"),
+        ("search: true", "'search' is no setting"),
+        ("search: {vectr: {enabled: true}}", "'search.vectr' is no setting .* search.vector.enabled"),
+        ("search: {vector: {on: true}}", "'search.vector.True' is no setting"),
+        ("search: {vector: {enabled: 1}}", "search.vector.enabled is 1: make it true or false"),
+        ("search: {vector: {enabled: 'no'}}", "search.vector.enabled is 'no': make it true or false"),
+        ("search: {vector: {preset: bge}}", "search.vector.preset is 'bge': make it all-minilm-l6-v2, .* or custom"),
+        ("search: {vector: {preset: 3}}", "search.vector.preset is 3: make it"),
+        ("search: {vector: {preset: granite-97m-multilingual}}", "needs support of the engine .* choose all-minilm"),
+        ("search: {vector: {model: ''}}", "search.vector.model is '': make it a model's name"),
+        ("search: {vector: {pooling: max}}", "search.vector.pooling is 'max': make it mean, cls or last"),
+        ("search: {vector: {pooling: [mean]}}", "search.vector.pooling is .*: make it"),
+        ("search: {vector: {preset: bge-m3}}\nsearch.vector.preset: custom", "search.vector.preset is said twice"),
         ("model: a\nmodel: b", "line 2, column 1: the key 'model' stands twice"),
         ("model: &a x\nquery_prefix: *a", "an alias"),
         ("x: &a {model: b}\n<<: *a", "an alias"),

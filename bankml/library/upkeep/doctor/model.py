@@ -18,7 +18,7 @@ def model(store: Store, settings: Settings) -> Finding:
     if bound is None:
         return ill("model", ["none is bound"], "words alone are searched", "`bankml init`")
     try:
-        found = binding.embedder(store, settings)
+        found = binding.embedder(store, settings, anyway=True)
         digest = fresh_sha256(choose(bound.model_name, settings).path) if found.provider == "native" else found.digest
     except Error as error:
         return ill("model", [str(error)], "the model cannot be used", f"see there, or `bankml pull {bound.model_name}`")

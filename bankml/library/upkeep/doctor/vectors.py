@@ -82,7 +82,7 @@ def _wrong(ids: list[int], blobs: list[bytes], size: int | None) -> list[tuple[i
 def recipe_of(store: Store, settings: Settings, bound: Bound | None) -> str:
     """Of the vectors that searches use: the model's as it is now, else the recorded one; "" where there is none."""
     try:
-        return fingerprint(binding.embedder(store, settings))
+        return fingerprint(binding.embedder(store, settings, anyway=True))
     except Error:
         return bound.fingerprint if bound else ""
 

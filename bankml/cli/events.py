@@ -1,0 +1,142 @@
+"""A record's timeline for people: drawn on a terminal with what changed, a tab between fields elsewhere."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from bankml.memory import instant
+from bankml.memory.changes import Change, changes
+from bankml.memory.past import held
+from bankml.memory.timeline import PREVIEW, TITLE, Feedback, Timeline
+from bankml.store.record import Assertion
+from bankml.utf8 import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+STYLES = {"kept": "", "removed": "red strike", "added": "bold green"}
+AROUND = 60  # characters that are kept before and after what changed
+ASSERTED, SAID, LINE, END = "● ", "○ ", "│ ", "└ "
+
+
+def write_events(timeline: Timeline, full: bool) -> None:
+    """On stdout: the record, what it said in the order of recording, and what was said of it."""
+    if sys.stdout.isatty():
+        _draw(timeline, full)
+        return
+    length = None if full else PREVIEW
+    for each in timeline.assertions:
+        end = "" if each.valid_to is None else instant.iso(each.valid_to)
+        times = instant.iso(each.recorded_at), instant.iso(each.valid_from), end
+        print("asserted", *times, f"{each.confidence:g}", _line(each.content[:length]), sep="\t")
+    for said in timeline.feedback:
+        print(printable(said.verdict), instant.iso(said.recorded_at), "", "", "", _line(said.note[:length]), sep="\t")
+    print("#", *_heading(timeline), *_relations(timeline), sep="  ")
+
+
+def _line(text: str) -> str:
+    return printable(" ".join(text.split()))
+
+
+def _heading(timeline: Timeline) -> list[str]:
+    record = timeline.record
+    facts = ", ".join([record.category, record.status, *([record.freshness] if record.freshness != "current" else [])])
+    return [_line(record.title[:TITLE]), record.id, facts]
+
+
+def _relations(timeline: Timeline) -> list[str]:
+    found = [f"supersedes {', '.join(timeline.supersedes)}"] if timeline.supersedes else []
+    after = timeline.record.superseded_by
+    return found + ([f"superseded by {after}"] if after else [])
+
+
+def _draw(timeline: Timeline, full: bool) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    title, *facts = _heading(timeline)
+    _behind(console, Text.assemble((title, "bold"), "  ", ("  ".join(facts), "dim")), "", "")
+    events: list[Assertion | Feedback] = [*timeline.assertions, *timeline.feedback]
+    for event in sorted(events, key=lambda event: event.recorded_at):
+        if isinstance(event, Feedback):
+            _draw_feedback(console, event, None if full else PREVIEW)
+        else:
+            _draw_assertion(console, event, timeline.assertions, full)
+    for relation in _relations(timeline):
+        console.print(Text(f"{END}{relation}"))
+
+
+def _draw_assertion(console: "Console", this: Assertion, every: Sequence[Assertion], full: bool) -> None:
+    from rich.text import Text
+
+    end = "on" if this.valid_to is None else f"until {instant.iso(this.valid_to)}"
+    span = f"true from {instant.iso(this.valid_from)} {end}"
+    late = "" if this.recorded_at == this.valid_from else f"  recorded {instant.iso(this.recorded_at)}"
+    _behind(console, Text.assemble((span, "bold"), (f"{late}  confidence {this.confidence:g}", "dim")), ASSERTED, LINE)
+    _behind(console, _compared(replaced(this, every), this, full), LINE, LINE)
+    console.print(Text(LINE.rstrip()))
+
+
+def _draw_feedback(console: "Console", said: Feedback, length: int | None) -> None:
+    from rich.text import Text
+
+    text = Text.assemble((printable(said.verdict), "bold"), (f"  {instant.iso(said.recorded_at)}", "dim"))
+    _behind(console, text, SAID, LINE)
+    if said.note:
+        _behind(console, Text(_lines(said.note[:length])), LINE, LINE)
+    console.print(Text(LINE.rstrip()))
+
+
+def replaced(this: Assertion, every: Sequence[Assertion]) -> Assertion | None:
+    """What an assertion is compared with: what held at its beginning when it was recorded, else the one before it."""
+    before = every[: every.index(this)]
+    return held(before, this.valid_from) or (before[-1] if before else None)
+
+
+def _compared(before: Assertion | None, this: Assertion, full: bool) -> "Text":
+    """The content, with what is another than before; what stayed is cut unless `full`."""
+    from rich.text import Text
+
+    if before is None or before.content == this.content:
+        text = this.content if full else _cut(this.content, PREVIEW)
+        return Text(_lines(text), "" if before is None else "dim")
+    drawn, every = Text(), changes(before.content, this.content)
+    for change in every if full else shortened(every):
+        drawn.append(_lines(change.text), STYLES[change.kind])
+    return drawn
+
+
+def shortened(every: Sequence[Change]) -> Iterator[Change]:
+    """The same with "…" for what stayed, far from what changed, and for the rest of a very long change."""
+    for number, change in enumerate(every):
+        text, last = change.text, number == len(every) - 1
+        if change.kind != "kept":
+            yield Change(change.kind, _cut(text, PREVIEW))
+        elif number == 0 and len(text) > AROUND:
+            yield Change("kept", "…" if last else f"…{text[-AROUND:]}")
+        elif last and len(text) > AROUND:
+            yield Change("kept", f"{text[:AROUND]}…")
+        elif len(text) > 2 * AROUND:
+            yield Change("kept", f"{text[:AROUND]} … {text[-AROUND:]}")
+        else:
+            yield change
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"
+
+
+def _lines(text: str) -> str:
+    return "\n".join(printable(line.replace("\t", " ")) for line in text.split("\n"))
+
+
+def _behind(console: "Console", text: "Text", first: str, others: str) -> None:
+    """Wrapped, each line behind its sign, and without the spaces that would fill it."""
+    from rich.text import Text
+
+    for number, line in enumerate(text.wrap(console, max(1, console.width - len(first)))):
+        line.rstrip()
+        sign = Text(others if number else first, "dim")
+        console.print(Text.assemble(sign, line), no_wrap=True, overflow="ignore", crop=False)

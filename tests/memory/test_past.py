@@ -1,0 +1,196 @@
+"""What the records of a project said at a time."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bankml.errors import InputError
+from bankml.lexical import Index
+from bankml.memory import instant
+from bankml.memory.past import MOST, as_of, held
+from bankml.store import Store, records
+from bankml.store.record import passage
+from tests.memory.written import DAY, record_id, said, write
+
+
+def found(store: Store, query: str, at: int, n: int = 10, **how) -> list[tuple[str, str]]:
+    return [(then.record.id, then.record.content) for then in as_of(store, query, at, n, **how).results]
+
+
+def test_it_says_what_was_held_then(store: Store) -> None:
+    first = write(
+        store, 1, "Token life", [said("an hour", DAY, confidence=0.5), said("a day", 3 * DAY, confidence=0.9)]
+    )
+    assert found(store, "token", DAY - 1) == []
+    assert found(store, "token", DAY) == [(first, "an hour")]
+    assert found(store, "token", 3 * DAY - 1) == [(first, "an hour")]
+    assert found(store, "token", 3 * DAY) == [(first, "a day")]
+    assert found(store, "token", 9 * DAY) == [(first, "a day")]
+    (then,) = as_of(store, "token", 2 * DAY).results
+    assert (then.record.confidence, then.assertion.valid_to) == (0.5, 3 * DAY)
+
+
+def test_it_is_chosen_by_what_it_says_now(store: Store) -> None:
+    """Words that it held only then find nothing; those that it has only now do, of whatever part of the record."""
+    record = write(
+        store, 1, "Life", [said("an hour", DAY), said("a day", 3 * DAY)], reasoning="shorter annoys", tags=("auth",)
+    )
+    assert found(store, "hour", 2 * DAY) == []
+    for query in ("day", "life", "annoys", "auth"):
+        assert found(store, query, 2 * DAY) == [(record, "an hour")]
+
+
+def test_title_category_status_and_freshness_are_those_of_now(store: Store) -> None:
+    record = write(
+        store, 1, "Now", [said("now", DAY), said("now too", 2 * DAY)], category="decision", freshness="stale"
+    )
+    (then,) = as_of(store, "now", DAY).results
+    with store.reading() as db:
+        now = records.find(db, record)
+    assert now is not None
+    assert (then.record.title, then.record.category, then.record.freshness) == (now.title, "decision", "stale")
+    with store.writing() as db:
+        records.mark(db, record, 9 * DAY, status="archived")
+    assert found(store, "now", DAY) == []
+    assert found(store, "now", DAY, statuses=("archived",)) == [(record, "now")]
+
+
+def test_records_of_the_project_alone(store: Store) -> None:
+    for number, namespace in enumerate(("session", "organization", "global", "project")):
+        write(store, number, "Token", [said("life", DAY)], namespace=namespace, session="s" * (namespace == "session"))
+    assert found(store, "token", DAY) == [(record_id(3), "life")]
+
+
+def test_categories_and_tags_narrow_it(store: Store) -> None:
+    write(store, 1, "Token", [said("life", DAY)], category="decision", tags=("a", "b"))
+    write(store, 2, "Token", [said("life", DAY)], tags=("a",))
+    assert found(store, "token", DAY, categories=("decision", "state")) == [(record_id(1), "life")]
+    assert found(store, "token", DAY, tags=("b",)) == [(record_id(1), "life")]
+    assert len(found(store, "token", DAY, tags=("a",))) == 2
+
+
+def test_what_said_nothing_then_takes_no_place_of_the_n(store: Store) -> None:
+    for number in range(30):
+        write(store, number, "Token token token", [said("life", 5 * DAY)])
+    old = write(store, 99, "Token, in a much longer title that ranks it last of all", [said("life", DAY)])
+    assert found(store, "token", 2 * DAY, n=1) == [(old, "life")]
+    assert len(found(store, "token", 5 * DAY, n=7)) == 7
+
+
+def test_a_correction_that_was_recorded_later_counts(store: Store) -> None:
+    """About an earlier time, and whatever the clock said meanwhile: recorded_at tells which is newer."""
+    record = write(
+        store,
+        1,
+        "Token",
+        [said("an hour", 10 * DAY), said("a day", 20 * DAY), said("a week, it was", 12 * DAY, 15 * DAY, 30 * DAY)],
+    )
+    told = [found(store, "token", day * DAY)[0][1] for day in (10, 11, 12, 14, 15, 19, 20)]
+    assert told == ["an hour", "an hour", "a week, it was", "a week, it was", "an hour", "an hour", "a day"]
+    assert found(store, "token", 9 * DAY) == []
+    assert record == record_id(1)
+
+
+def test_a_clock_that_went_backwards(store: Store) -> None:
+    """The newest by recorded_at holds, and of equals the one of the larger id."""
+    write(store, 1, "Token", [said("later", DAY, 9 * DAY, 5 * DAY), said("set back", DAY, 9 * DAY, 4 * DAY)])
+    write(store, 2, "Token", [said("one", DAY, 9 * DAY, 5 * DAY), said("the other", DAY, 9 * DAY, 5 * DAY)])
+    assert sorted(found(store, "token", 2 * DAY)) == [(record_id(1), "later"), (record_id(2), "the other")]
+
+
+def test_a_long_record_is_found_once(store: Store) -> None:
+    record = write(store, 1, "Token", [said("life", DAY)])
+    with store.writing() as db:
+        whole = records.find(db, record)
+        assert whole
+        passages = [passage(f"token {part}", "Token", part, 3) for part in range(9)]
+        records.put(db, whole, passages, "1")
+    write(store, 2, "Token", [said("life", DAY)])
+    assert sorted(found(store, "token", DAY, n=2)) == [(record_id(1), "life"), (record_id(2), "life")]
+
+
+def test_scores_are_those_of_the_ranking_by_words(store: Store) -> None:
+    for number in range(6):
+        write(store, number, "token" + " other" * number, [said("x", DAY)])
+    scores = [then.score for then in as_of(store, "token other", DAY).results]
+    index = Index()
+    index.extend([" ".join(["token" + " other" * number] * 2 + ["x"]) for number in range(6)])
+    assert scores == pytest.approx(index.search("token other", 6)[1].tolist())
+
+
+def test_the_status_says_how_narrow_it_is(store: Store) -> None:
+    write(store, 1, "Token", [said("life", DAY)])
+    write(store, 2, "Other", [said("thing", DAY)])
+    write(store, 3, "Token", [said("life", 2 * DAY)])
+    past = as_of(store, "token", DAY)
+    assert past.status == (
+        "1 of 2 project records that said something at 1970-01-02T00:00:00.000000Z · BM25 (FTS5) alone · found by the "
+        "title, content, reasoning, tags and status they have now; only content and confidence are those of then"
+    )
+    assert "no letter and no digit" in as_of(store, "?!", DAY).status
+    assert as_of(store, "?!", DAY).results == ()
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00Z", "9999-12-31T23:59:59+00:00", "2026-01-31", "2026-01-31T09:30"])
+def test_any_time_can_be_asked_for(store: Store, at: str) -> None:
+    write(store, 1, "Token", [said("life", DAY)])
+    past = as_of(store, "token", instant.parse(at))
+    assert len(past.results) == (not at.startswith("0001"))
+    assert past.at == instant.parse(at)
+
+
+@pytest.mark.parametrize(("query", "n"), [(b"token", 1), (None, 1), ("token", 0), ("token", MOST + 1), ("token", "1")])
+def test_what_cannot_be_asked(store: Store, query: object, n: object) -> None:
+    with pytest.raises(InputError, match=r"give a (str|number)"):
+        as_of(store, query, 0, n)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("query", ['"', "token OR", "NEAR(", "a" * 100_000, "\x00token", "\ud800", "*", "-token"])
+def test_hostile_queries_are_answered(store: Store, query: str) -> None:
+    write(store, 1, "Token", [said("life", DAY)])
+    assert as_of(store, query, DAY).status
+
+
+TIMES = st.integers(0, 6)
+ASSERTIONS = st.lists(st.tuples(TIMES, st.none() | TIMES, TIMES), max_size=5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(ASSERTIONS, st.sampled_from(["active", "archived"]), st.booleans()), max_size=5),
+    TIMES,
+    st.integers(1, 3),
+)
+def test_it_is_what_a_plain_model_says(every, at: int, n: int) -> None:
+    """Of every record, in the order that the same words give it: the newest assertion that holds, or it is none."""
+    expected = []
+    with tempfile.TemporaryDirectory() as folder, Store.create(Path(folder) / "kb.db") as store:
+        for number, (spans, status, own) in enumerate(every):
+            given = [said(f"{number}.{seq}", *span) for seq, span in enumerate(spans)]
+            namespace = "project" if own else "global"
+            title = "token" + " other" * number  # each is longer than the last, so they rank in this order
+            record = write(store, number, title, given, content="x", status=status, namespace=namespace)
+            if status == "active" and own and (content := plain(spans, at)) is not None:
+                expected.append((record, f"{number}.{content}"))
+        assert found(store, "token", at, n) == expected[:n]
+
+
+def plain(spans: list[tuple[int, int | None, int]], at: int) -> int | None:
+    """Which of the assertions, one after another, says what holds at a time; each ends what was open before it."""
+    kept: list[list] = []
+    for seq, (start, end, recorded) in enumerate(spans):
+        for before in kept:
+            if before[1] is None and before[0] < start:
+                before[1] = start
+        kept.append([start, end, recorded, seq])
+    holding = [(recorded, seq) for start, end, recorded, seq in kept if start <= at and (end is None or at < end)]
+    return max(holding)[1] if holding else None
+
+
+def test_none_holds() -> None:
+    assert held([], 0) is None
+    assert held([said("a", 1, 2)], 2) is None
+    assert held([said("a", 1, 1)], 1) is None
