@@ -36,7 +36,7 @@ class RecordRow:
 
 RECORD_COLUMNS = (
     "id, title, content, reasoning, category, tags, confidence, status, freshness, namespace, session, paths, "
-    "provenance, superseded_by, created_at, updated_at"
+    "names, provenance, superseded_by, created_at, updated_at"
 ).split(", ")
 ASSERTION_COLUMNS = "seq, content, confidence, valid_from, valid_to, recorded_at, provenance".split(", ")
 
@@ -70,6 +70,7 @@ def record_rows(db: sqlite3.Connection, found: Collection[Record], private: bool
                 *(each.id, each.title, each.content, each.reasoning, each.category, list(each.tags), each.confidence),
                 *(each.status, each.freshness, each.namespace, each.session),
                 [file.path.decode("utf-8", "replace") for file in each.cited],
+                sorted({records.file_name(file.path) for file in each.cited}),
                 *(provenance, each.superseded_by if each.superseded_by in ids else None),
                 *(each.created_at, each.updated_at),
             ]

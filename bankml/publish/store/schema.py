@@ -35,7 +35,8 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 bankml text NOT NULL,
                 published_at timestamptz NOT NULL
             )""",
-            # Times: microseconds since 1970, UTC, as in the store. paths: the files that it depends on.
+            # Times: microseconds since 1970, UTC, as in the store. paths: the files that it depends on; names: of
+            # the files alone, casefolded. freshness: as it was seen when it was published.
             """CREATE TABLE bankml_records (
                 store int NOT NULL REFERENCES bankml_stores ON DELETE CASCADE,
                 id text NOT NULL,
@@ -50,6 +51,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 namespace text NOT NULL,
                 session text NOT NULL,
                 paths text[] NOT NULL,
+                names text[] NOT NULL,
                 provenance jsonb NOT NULL,
                 superseded_by text,
                 created_at bigint NOT NULL,
@@ -70,6 +72,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 PRIMARY KEY (store, record, seq),
                 FOREIGN KEY (store, record) REFERENCES bankml_records ON DELETE CASCADE
             )""",
+            "CREATE INDEX bankml_records_names ON bankml_records USING gin (names)",
             # record: NULL of a document's. words: our terms, ranked with length, how many they are. Rows of up to 4 KB
             # stay whole and words are packed last: each score reads them, and unpacking takes longer than that.
             """CREATE TABLE bankml_passages (
@@ -150,9 +153,9 @@ def look(connection: Connection) -> Schema:
     connection.execute(EXTEND_PATH)
     row = connection.execute(LOOK).fetchone()
     assert row is not None
-    *versions, migrated, column = row
+    server, encoding, vector, vectorscale, migrated, column = row
     version = _version(connection) if migrated else 0
-    return Schema(*versions, version, column is not None)
+    return Schema(server, encoding, vector, vectorscale, version, column is not None)
 
 
 def prepare(connection: Connection, found: Schema) -> Schema:

@@ -71,7 +71,7 @@ def remove(connection: Connection, store: int, ids: list[int]) -> None:
 
 def write_records(connection: Connection, store: int, rows: Iterable[RecordRow]) -> tuple[int, int]:
     """All records that the store has from now on; how many they are, and how many were not there like this."""
-    there = dict(connection.execute("SELECT id, row_digest FROM bankml_records WHERE store = %s", (store,)).fetchall())
+    there: dict[str, int] = dict(connection.execute("SELECT id, row_digest FROM bankml_records WHERE store = %s", (store,)).fetchall())
     wanted, new = set[str](), list[RecordRow]()
     for row in rows:
         wanted.add(row.id)
@@ -105,8 +105,8 @@ def copy(
     with connection.cursor() as cursor, cursor.copy(statement) as sent:
         sent.set_types(list(columns.values()))
         for done, row in enumerate(rows, 1):
-            columns, held = _passage(store, row, fingerprint)
-            sent.write_row(columns)
+            values, held = _passage(store, row, fingerprint)
+            sent.write_row(values)
             counts.update(held)
             if progress:
                 progress(done, total)
