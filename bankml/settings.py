@@ -48,6 +48,7 @@ class Settings:
     embed_provider: str | None  # BANKML_EMBED_PROVIDER: who embeds histories; None: the engine if it can, else Ollama
     rage_path: str | None  # RAGE_PATH: folders, joined as in PATH, whose rage.py ranks words
     pg_dsn: str | None = field(repr=False)  # BANKML_PG_DSN: where histories are published; it may hold a password
+    disable_write_embedding: bool = False  # BANKML_DISABLE_WRITE_EMBEDDING: what is remembered has words alone at first
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None) -> "Settings":
@@ -76,6 +77,7 @@ class Settings:
             embed_provider=env.get("BANKML_EMBED_PROVIDER", _provider),
             rage_path=env.text("RAGE_PATH"),
             pg_dsn=env.text("BANKML_PG_DSN"),
+            disable_write_embedding=env.get("BANKML_DISABLE_WRITE_EMBEDDING", _flag) or False,
         )
 
     @property

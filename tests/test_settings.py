@@ -25,7 +25,7 @@ def test_defaults() -> None:
 
 
 def test_what_nothing_reads_stops_nothing() -> None:
-    assert Settings.read({"BANKML_DISABLE_WRITE_EMBEDDING": "m"}) == Settings.read({})
+    assert Settings.read({"BANKML_REQUIRE_BACKENDS": "m"}) == Settings.read({})
     assert Settings.read({"RAGE_PATH": "~nobody-of-this-name/x"}).rage_path == "~nobody-of-this-name/x"
 
 
@@ -91,6 +91,7 @@ def test_keep_alive_of_the_environment(value: str, expected: int) -> None:
 )
 def test_flags(value: str, expected: bool) -> None:
     assert Settings.read({"BANKML_SKIP_MODEL_DOWNLOAD": value}).skip_model_download is expected
+    assert Settings.read({"BANKML_DISABLE_WRITE_EMBEDDING": value}).disable_write_embedding is expected
 
 
 @pytest.mark.parametrize(
@@ -106,6 +107,7 @@ def test_flags(value: str, expected: bool) -> None:
         ("BANKML_EMBED_KEEP_ALIVE", "m", "a duration such as"),
         ("BANKML_EMBED_PROVIDER", "openai", "native or ollama"),
         ("BANKML_SKIP_MODEL_DOWNLOAD", "maybe", "1 or 0"),
+        ("BANKML_DISABLE_WRITE_EMBEDDING", "maybe", "1 or 0"),
         ("BANKML_HOME", "~nobody-of-this-name/x", "whose ~"),
     ],
 )

@@ -23,6 +23,7 @@ from bankml.cli import (
     publish,
     query,
     reindex,
+    remember,
     search,
     serve,
     status,
@@ -68,6 +69,9 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.command()(remember.remember)
+app.command()(remember.decide)
+app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
 

@@ -103,6 +103,12 @@ def restore(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> Non
     )
 
 
+def next_moment(db: sqlite3.Connection, record_id: str, now: int) -> int:
+    """Now, or the first instant after all that a record has asserted: its history has one order, whatever clocks do."""
+    latest = db.execute("SELECT max(recorded_at) FROM assertions WHERE record_id = ?", (record_id,)).fetchone()[0]
+    return now if latest is None else max(now, latest + 1)
+
+
 def end(db: sqlite3.Connection, assertion_id: int, at: int) -> None:
     """The end of an assertion that has none."""
     db.execute("UPDATE assertions SET valid_to = ? WHERE id = ? AND valid_to IS NULL", (at, assertion_id))
@@ -122,12 +128,14 @@ def mark(
     status: Status | None = None,
     freshness: Freshness | None = None,
     superseded_by: str | None = None,
+    confidence: float | None = None,
 ) -> None:
-    """What is not None is said of the record from now on."""
+    """What is not None is said of the record from now on. A confidence is that of its newest assertion, too."""
     db.execute(
         """UPDATE records SET status = coalesce(?, status), freshness = coalesce(?, freshness),
-            superseded_by = coalesce(?, superseded_by), updated_at = max(?, updated_at) WHERE id = ?""",
-        (status, freshness, superseded_by, at, record_id),
+            superseded_by = coalesce(?, superseded_by), confidence = coalesce(?, confidence),
+            updated_at = max(?, updated_at) WHERE id = ?""",
+        (status, freshness, superseded_by, confidence, at, record_id),
     )
 
 

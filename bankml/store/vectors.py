@@ -1,5 +1,6 @@
 """Vectors of chunks, written: the table that is the truth, and the one that is built beside it."""
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from typing import Literal
@@ -48,6 +49,15 @@ def insert(
         f"INSERT OR REPLACE INTO {table} (chunk_id, fingerprint, vector) VALUES (?, ?, ?)",
         ((chunk_id, fingerprint, row.tobytes()) for chunk_id, row in zip(ids, rows, strict=True)),
     )
+
+
+def count(db: sqlite3.Connection, ids: Sequence[int], fingerprint: str) -> int:
+    """How many of these chunks have a vector of this recipe."""
+    found = db.execute(
+        "SELECT count(*) FROM chunks_vec WHERE fingerprint = ? AND chunk_id IN (SELECT value FROM json_each(?))",
+        (fingerprint, json.dumps(list(ids))),
+    )
+    return int(found.fetchone()[0])
 
 
 def exists(db: sqlite3.Connection, table: str) -> bool:

@@ -1,0 +1,77 @@
+"""What those who used a record say of it. Every verdict is kept; most change what is said of it from then on."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
+
+from bankml.errors import InputError
+from bankml.memory import instant
+from bankml.memory.cited import cited
+from bankml.memory.draft import REASONING, origin, record_id
+from bankml.memory.given import one_of, text
+from bankml.store import Assertion, Record, Store, records
+from bankml.store import feedback as kept
+from bankml.store.feedback import Feedback
+
+Verdict = Literal["helpful", "confirmed", "stale", "wrong", "archive"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+DOUBT = 0.5  # of the confidence is left to what was called wrong
+
+
+def feedback(
+    store: Store,
+    record: str,
+    verdict: Any,
+    note: Any = "",
+    provenance: Mapping[str, Any] | None = None,
+    clock: Callable[[], int] = instant.now,
+) -> Record:
+    """Keeps a verdict on a record; the record as it is then.
+
+    `helpful` changes nothing. `confirmed`: it is current, and its cited files are read anew. `stale`: so it is.
+    `wrong`: stale, and an active one is asserted anew with half the confidence. `archive`: it is archived; what it
+    asserted stays as valid as it was. Raises InputError for another verdict, a record that is not there, and
+    the archiving of a superseded one; StoreError, BusyError.
+    """
+    wanted = one_of("the verdict", verdict, VERDICTS)
+    note, origin_of = text("the note", note, REASONING), origin(provenance or {})
+    with store.reading() as db:
+        before = found(db, record)
+    files = cited(before.root, [file.path for file in before.cited]) if wanted == "confirmed" else ()
+    with store.writing() as db:
+        now = records.next_moment(db, before.id, clock())
+        before = found(db, before.id)
+        kept.put(db, before.id, Feedback(wanted, note, now, origin_of))
+        if wanted == "confirmed":
+            records.mark(db, before.id, now, freshness="current")
+            records.cite(db, before.id, files)
+        elif wanted in ("stale", "wrong"):
+            records.mark(db, before.id, now, freshness="stale")
+        elif wanted == "archive":
+            _archive(db, before, now)
+        if wanted == "wrong" and before.status == "active":
+            _doubt(db, before, now, origin_of)
+        return found(db, before.id)
+
+
+def found(db: sqlite3.Connection, given: Any) -> Record:
+    """The record of this id. Raises InputError where there is none."""
+    record = records.find(db, record_id(given))
+    if record is None:
+        raise InputError(f"there is no record {given}: `bankml query` prints the ids of those that there are")
+    return record
+
+
+def _archive(db: sqlite3.Connection, record: Record, now: int) -> None:
+    if record.status == "superseded":
+        raise InputError(
+            f"{record.id} is superseded: nobody finds it who does not ask for such, so it need not be archived"
+        )
+    records.mark(db, record.id, now, status="archived")
+
+
+def _doubt(db: sqlite3.Connection, record: Record, now: int, provenance: Mapping[str, Any]) -> None:
+    less = record.confidence * DOUBT
+    records.asserted(db, record.id, Assertion(record.content, less, now, None, now, provenance))
+    records.mark(db, record.id, now, confidence=less)

@@ -1,0 +1,200 @@
+"""Records written: whole or not at all, each with its history."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bankml.errors import InputError
+from bankml.memory.writing import Written, remember, revise
+from bankml.store import Assertion, Bound, records
+from tests.library.whole import count, faults
+
+
+def found(store, record_id):
+    with store.reading() as db:
+        return records.find(db, record_id)
+
+
+def history(store, record_id):
+    with store.reading() as db:
+        return records.assertions(db, record_id)
+
+
+def test_a_record_is_written_with_its_assertion_its_words_and_its_vector(
+    store, settings, draft, embedder, repository, clock
+):
+    wanted = draft(
+        category="decision",
+        tags=["auth"],
+        paths=["src/auth.py"],
+        reasoning="shorter annoys",
+        confidence=0.75,
+        root=bytes(repository),
+        provenance={"by": "a test"},
+    )
+    done = remember(store, settings, wanted, embedder, clock)
+    assert done == Written(done.id, passages=1, embedded=1)
+    record = found(store, done.id)
+    assert (record.title, record.content, record.category, record.tags) == (
+        wanted.title,
+        wanted.content,
+        "decision",
+        ("auth",),
+    )
+    assert (record.status, record.freshness, record.namespace) == ("active", "current", "project")
+    assert record.cited[0].path == b"src/auth.py"
+    assert record.text == "Sessions expire\nA token lives for an hour.\nReasoning: shorter annoys\nTags: auth"
+    assert history(store, done.id) == [Assertion(wanted.content, 0.75, clock.now, None, clock.now, {"by": "a test"}, 1)]
+    with store.reading() as db:
+        (vector,) = db.execute("SELECT vector FROM chunks_vec").fetchone()
+        assert Bound.read(db).dims == 64
+    assert np.array_equal(np.frombuffer(vector, "<f4"), embedder().embed([record.text])[0])
+    assert faults(store) == []
+
+
+def test_the_same_active_record_is_written_once(store, settings, draft, embedder, clock):
+    first = remember(store, settings, draft(), embedder, clock)
+    again = remember(store, settings, draft(provenance={"by": "another"}), embedder, clock)
+    assert again == replace(first, existing=True)
+    assert len(history(store, first.id)) == 1
+    others = [
+        draft(confidence=0.5),
+        draft(category="decision"),
+        draft(session="s1"),
+        draft(root=b"/elsewhere"),
+        draft(reasoning="why"),
+        draft(paths=["a.py"]),
+    ]
+    ids = {remember(store, settings, other, embedder, clock).id for other in others}
+    assert len(ids | {first.id}) == 7
+
+
+def test_a_title_and_a_content_that_read_alike_are_two_records(store, settings, draft, embedder):
+    one = remember(store, settings, draft(title="a", content="b\nReasoning: c"), embedder)
+    other = remember(store, settings, draft(title="a", content="b", reasoning="c"), embedder)
+    assert one.id != other.id
+
+
+def test_a_record_takes_the_place_of_others(store, settings, draft, embedder, clock):
+    old = [remember(store, settings, draft(title=title), embedder, clock).id for title in ("one", "two")]
+    new = remember(store, settings, draft(supersedes=old), embedder, clock)
+    assert new.superseded == tuple(old)
+    for record_id in old:
+        record = found(store, record_id)
+        assert (record.status, record.superseded_by, record.updated_at) == ("superseded", new.id, clock.now)
+        assert history(store, record_id)[0].valid_to == clock.now
+    again = remember(store, settings, draft(supersedes=old), embedder, clock)  # as a client does that got no answer
+    assert (again.id, again.existing, again.superseded) == (new.id, True, ())
+    other = remember(store, settings, draft(title="three"), embedder, clock).id
+    late = remember(store, settings, draft(supersedes=[*old, other]), embedder, clock)
+    assert (late.id, late.existing, late.superseded) == (new.id, True, (other,))
+
+
+def test_the_same_words_may_take_the_place_of_their_own_record(store, settings, draft, embedder, clock):
+    old = remember(store, settings, draft(), embedder, clock)
+    new = remember(store, settings, draft(supersedes=[old.id]), embedder, clock)
+    assert not new.existing
+    assert found(store, old.id).superseded_by == new.id
+
+
+def test_what_was_valid_before_it_was_written_ends_what_it_supersedes_then(store, settings, draft, embedder, clock):
+    old = remember(store, settings, draft(title="old", valid_from=1000), embedder, clock)
+    new = remember(store, settings, draft(supersedes=[old.id], valid_from=2000), embedder, clock)
+    assert (history(store, old.id)[0].valid_from, history(store, old.id)[0].valid_to) == (1000, 2000)
+    assert (history(store, new.id)[0].valid_from, history(store, new.id)[0].recorded_at) == (2000, clock.now)
+
+
+@pytest.mark.parametrize("missing", ["rec_0123456789abcdef", "superseded", "archived"])
+def test_what_cannot_be_superseded_writes_nothing(store, settings, draft, embedder, clock, missing):
+    from bankml.memory.verdicts import feedback as give
+
+    if missing == "superseded":
+        missing = remember(store, settings, draft(title="old"), embedder, clock).id
+        remember(store, settings, draft(title="new", supersedes=[missing]), embedder, clock)
+    elif missing == "archived":
+        missing = remember(store, settings, draft(title="old"), embedder, clock).id
+        give(store, missing, "archive")
+    good = remember(store, settings, draft(title="good"), embedder, clock).id
+    tables = "records documents chunks chunks_vec assertions".split()
+    before = [count(store, table) for table in tables]
+    with pytest.raises(InputError, match=f"{missing} is|no record {missing}"):
+        remember(store, settings, draft(supersedes=[good, missing]), embedder, clock)
+    assert [count(store, table) for table in tables] == before
+    assert found(store, good).status == "active"
+    assert history(store, good)[0].valid_to is None
+
+
+def test_a_revision_is_a_new_assertion_of_the_same_record(store, settings, draft, embedder, clock):
+    first = remember(store, settings, draft(confidence=0.5), embedder, clock)
+    at = clock.now
+    done = revise(store, settings, first.id, "Two hours.", provenance={"by": "x"}, choose=embedder, clock=clock)
+    assert done == replace(first, existing=False)
+    record = found(store, first.id)
+    assert (record.content, record.confidence, record.created_at, record.updated_at) == (
+        "Two hours.",
+        0.5,
+        at,
+        clock.now,
+    )
+    assert history(store, first.id) == [
+        Assertion("A token lives for an hour.", 0.5, at, clock.now, at, {}, 1),
+        Assertion("Two hours.", 0.5, clock.now, None, clock.now, {"by": "x"}, 2),
+    ]
+    assert count(store, "chunks") == count(store, "chunks_vec") == 1
+    assert revise(store, settings, first.id, "Two hours.", choose=embedder, clock=clock).existing
+    assert revise(store, settings, first.id, confidence=0.5, choose=embedder, clock=clock).existing
+    assert not revise(store, settings, first.id, confidence=0.25, choose=embedder, clock=clock).existing
+    assert [each.confidence for each in history(store, first.id)] == [0.5, 0.5, 0.25]
+    assert faults(store) == []
+
+
+def test_a_revision_reads_the_cited_files_anew_or_takes_others(store, settings, draft, embedder, repository):
+    wanted = draft(paths=["src/auth.py"], root=bytes(repository))
+    first = remember(store, settings, wanted, embedder)
+    (repository / "src" / "auth.py").write_text("TTL = 7200\n")
+    before = found(store, first.id).cited
+    revise(store, settings, first.id, "Two hours.", choose=embedder)
+    after = found(store, first.id).cited
+    assert (after[0].path, after[0].sha256 != before[0].sha256) == (b"src/auth.py", True)
+    assert not revise(store, settings, first.id, paths=["README.md"], choose=embedder).existing
+    assert [file.path for file in found(store, first.id).cited] == [b"README.md"]
+    with pytest.raises(InputError, match="outside"):
+        revise(store, settings, first.id, paths=["/etc/passwd"], choose=embedder)
+
+
+def test_only_what_is_active_is_revised(store, settings, draft, embedder):
+    old = remember(store, settings, draft(title="old"), embedder)
+    new = remember(store, settings, draft(supersedes=[old.id]), embedder)
+    with pytest.raises(InputError, match=f"{old.id} is superseded by {new.id}: name the one that took its place"):
+        revise(store, settings, old.id, "x", choose=embedder)
+    with pytest.raises(InputError, match="there is no record rec_1"):
+        revise(store, settings, "rec_1", "x", choose=embedder)
+    with pytest.raises(InputError, match="'x' is no id of a record"):
+        revise(store, settings, "x", "x", choose=embedder)
+    assert len(history(store, old.id)) == 1
+
+
+def test_a_clock_that_goes_backwards_keeps_a_records_history_in_order(store, settings, draft, embedder, clock):
+    first = remember(store, settings, draft(), embedder, clock)
+    written = clock.now
+    clock.now -= 3_600_000_000
+    for number in range(3):
+        revise(store, settings, first.id, f"version {number}", choose=embedder, clock=clock)
+    told = history(store, first.id)
+    assert [each.recorded_at for each in told] == [written + n for n in range(4)]
+    assert [each.valid_from for each in told] == [written + n for n in range(4)]
+    assert [each.valid_to for each in told] == [written + 1, written + 2, written + 3, None]
+    assert [each.content for each in told][1:] == [f"version {number}" for number in range(3)]
+    new = remember(store, settings, draft(title="new", supersedes=[first.id]), embedder, clock)
+    assert history(store, first.id)[-1].valid_to == written + 4
+    assert found(store, first.id).superseded_by == new.id
+    assert found(store, first.id).updated_at == written + 4
+
+
+def test_hostile_texts_are_stored_as_given(store, settings, draft, embedder):
+    hostile = "\x1b]0;owned\x07\x1b[2J ‮ \0 ' OR 1=1; -- {{7*7}} <script>"
+    done = remember(store, settings, draft(title=hostile, content=hostile, tags=[hostile], reasoning=hostile), embedder)
+    record = found(store, done.id)
+    assert (record.content, record.reasoning, record.title) == (hostile, hostile, hostile)
+    assert faults(store) == []
