@@ -1,6 +1,8 @@
 """`bankml query`."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.published_store import published
 from bankml.cli.search import Mode
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
 
 if TYPE_CHECKING:
     from bankml.memory.recall.recalled import Recalled
+    from bankml.memory.recall.recaller import Recaller
 
 N = 10
 
@@ -83,21 +87,27 @@ def query(
         typer.Option(metavar="TAG", help="Only records that have it (repeatable: all of them).", show_default=False),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also tell what ranked each.")] = False,
+    dsn: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask stores that were published to this PostgreSQL (`bankml publish --store`); as of `publish`.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --dsn: only the store published as this.", show_default=False),
+    ] = None,
     model: Model = None,
     db: Db = None,
     json: AsJson = False,
 ) -> None:
     """Print what is remembered that answers best; the last line says what ranked, and what is missing."""
-    from bankml.library.model.binding import embedder
-    from bankml.library.model.wanted import named
-    from bankml.library.search.searcher import Searcher
-    from bankml.memory.recall.recaller import Recaller
-
-    if model is not None:
-        named(model)
+    if store and dsn is None:
+        raise typer.BadParameter("it names a store of a database: give --dsn too", param_hint="--store")
     root = _root()
-    with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
-        found = Recaller(searcher).recall(
+    with _own(db, model) if dsn is None else published(dsn, store or (), model) as recaller:
+        found = recaller.recall(
             " ".join(query),
             results,
             mode.value,
@@ -116,6 +126,20 @@ def query(
         from bankml.cli.records import write_recalled
 
         write_recalled(found, root, explain)
+
+
+@contextmanager
+def _own(db: Path | None, model: str | None) -> "Iterator[Recaller]":
+    """The records of a store of this machine."""
+    from bankml.library.model.binding import embedder
+    from bankml.library.model.wanted import named
+    from bankml.library.search.searcher import Searcher
+    from bankml.memory.recall.recaller import Recaller
+
+    if model is not None:
+        named(model)
+    with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
+        yield Recaller(searcher)
 
 
 def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class Shared(Recaller):
     def recall(self, query: str, *arguments: Any, **options: Any) -> Recalled:
         """As `Recaller.recall`; each result names its store as its repository."""
         found = super().recall(query, *arguments, **options)
-        names = self._holders([one.record.id for one in found.results])
+        names = self.holders([one.record.id for one in found.results])
         results = [replace(one, repository=names.get(one.record.id, "")) for one in found.results]
         return replace(found, results=results)
 
@@ -66,8 +66,8 @@ class Shared(Recaller):
             return Question(why=AS_ASKED)
         return self._vectors.of(asked.query, self._stores) if column else Question(why=NO_PGVECTOR)
 
-    def _holders(self, ids: Sequence[str]) -> dict[str, str]:
-        """The stores that have these records, by name."""
+    def holders(self, ids: Sequence[str]) -> dict[str, str]:
+        """Of those of these records that are there: the names of the stores that have each. Ask something first."""
         if not ids:
             return {}
         names = {store.number: store.name for store in self._stores}

@@ -71,7 +71,9 @@ def remove(connection: Connection, store: int, ids: list[int]) -> None:
 
 def write_records(connection: Connection, store: int, rows: Iterable[RecordRow]) -> tuple[int, int]:
     """All records that the store has from now on; how many they are, and how many were not there like this."""
-    there: dict[str, int] = dict(connection.execute("SELECT id, row_digest FROM bankml_records WHERE store = %s", (store,)).fetchall())
+    there: dict[str, int] = dict(
+        connection.execute("SELECT id, row_digest FROM bankml_records WHERE store = %s", (store,)).fetchall()
+    )
     wanted, new = set[str](), list[RecordRow]()
     for row in rows:
         wanted.add(row.id)
