@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bankml.memory.freshness import seen
 from bankml.publish.store.storable import storable
 from bankml.store import Bound, record, records
 from bankml.store.passage import embedded
@@ -68,7 +69,7 @@ def record_rows(db: sqlite3.Connection, found: Collection[Record], private: bool
         columns = storable(
             [
                 *(each.id, each.title, each.content, each.reasoning, each.category, list(each.tags), each.confidence),
-                *(each.status, each.freshness, each.namespace, each.session),
+                *(each.status, seen(each), each.namespace, each.session),
                 [file.path.decode("utf-8", "replace") for file in each.cited],
                 sorted({records.file_name(file.path) for file in each.cited}),
                 *(provenance, each.superseded_by if each.superseded_by in ids else None),
