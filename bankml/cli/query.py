@@ -1,6 +1,5 @@
 """`bankml query`."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -103,9 +102,11 @@ def query(
     json: AsJson = False,
 ) -> None:
     """Print what is remembered that answers best; the last line says what ranked, and what is missing."""
+    from bankml.memory.root import here
+
     if store and dsn is None:
         raise typer.BadParameter("it names a store of a database: give --dsn too", param_hint="--store")
-    root = _root()
+    root = here()
     with _own(db, model) if dsn is None else published(dsn, store or (), model) as recaller:
         found = recaller.recall(
             " ".join(query),
@@ -152,9 +153,3 @@ def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:
         result | {"explained": memory.explained} for result, memory in zip(results, found.results, strict=True)
     ]
     return {"results": explained, "status": found.status, "explained": found.explained}
-
-
-def _root() -> bytes:
-    """The folder that paths of here are relative to."""
-    here = Path.cwd()
-    return os.fsencode(next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here))

@@ -5,7 +5,7 @@ from typing import LiteralString
 from psycopg import sql
 
 from bankml.memory.recall.identifiers import DIGITS, Identifiers
-from bankml.memory.recall.naming import FEW, MOST, SHARE
+from bankml.memory.recall.naming import FEW, SHARE
 from bankml.publish.connection import Connection
 from bankml.publish.store import lexemes
 from bankml.publish.store.scope import Scope
@@ -32,18 +32,17 @@ def by_id(connection: Connection, scope: Scope, asked: Identifiers) -> dict[str,
     return found
 
 
-def by_name(connection: Connection, scope: Scope, asked: Identifiers, passing: int) -> set[str]:
-    """The records in scope, of so many that pass, that cite or may hold what is asked for by name."""
-    found: dict[str, int] = {}
+def by_name(connection: Connection, scope: Scope, asked: Identifiers, passing: int) -> list[str]:
+    """The records in scope, of so many that pass, that cite or may hold what is asked for by name; the newest last."""
+    found = dict[str, int]()
     if names := [file_name(name.encode("utf-8", "replace")) for name in asked.names]:
-        found |= dict(_rows(connection, CITING, scope, names=names))
+        found |= _created(connection, CITING, scope, names=names)
     for literal in asked.literals:
         if terms := tokens(literal):
-            found |= dict(_rows(connection, HOLDING, scope, phrase=" <-> ".join(map(lexemes.query, terms))))
-    newest = sorted(found, key=lambda id: (found[id], id))[-MOST:]
-    return set() if len(found) > max(passing / SHARE, FEW) else set(newest)
+            found |= _created(connection, HOLDING, scope, phrase=" <-> ".join(map(lexemes.query, terms)))
+    return [] if len(found) > max(passing / SHARE, FEW) else sorted(found, key=lambda id: (found[id], id))
 
 
-def _rows(connection: Connection, query: LiteralString, scope: Scope, **values: object) -> list[tuple[str, int]]:
+def _created(connection: Connection, query: LiteralString, scope: Scope, **values: object) -> dict[str, int]:
     composed = sql.SQL(query).format(tables=scope.tables, condition=scope.condition)
-    return connection.execute(composed, {**scope.values, **values}).fetchall()
+    return dict(connection.execute(composed, {**scope.values, **values}).fetchall())

@@ -14,7 +14,6 @@ from typing import Any
 
 from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
-from bankml.memory import calibration
 from bankml.memory.recall.recaller import Recaller
 from bankml.publish.store.shared import shared
 from bankml.publish.store.writer import Progress
@@ -68,7 +67,7 @@ def overlap(
     asked, shares, here, there = sample(store, count), list[float](), list[float](), list[float]()
     choose = partial(binding.embedder, store, settings, model)
     with Searcher(store, choose) as searcher, shared(dsn, [name], settings, model) as published:
-        local = Recaller(searcher, calibration=lambda digest: calibration.of(digest, settings))
+        local = Recaller(searcher)
         for done, query in enumerate(asked, 1):
             start = perf_counter()
             own = [one.record.id for one in local.recall(query, N).results]

@@ -49,7 +49,7 @@ def page(connection: Connection, stores: Sequence[int], asked: Asked, question: 
         return Page(total, NOTHING_ASKED)
     terms = Terms.read(connection, asked.query, scope.stores)
     by_words, by_meaning = _arms(connection, scope, asked, question, terms)
-    by_name = naming.by_name(connection, scope, asked.identifiers, total) if asked.identifiers else set()
+    by_name = naming.by_name(connection, scope, asked.identifiers, total)[-asked.depth :]
     records = _records(connection, scope, [*by_words, *by_meaning, *by_id, *by_name])
     shown = {id: record for id, record in records.items() if asked.wanted.passes(record)}
     numbers = {id: number for number, id in enumerate(sorted(shown), 1)}
@@ -138,7 +138,7 @@ def _candidates(
     by_words: list[str],
     by_meaning: list[str],
     by_id: dict[str, str],
-    by_name: set[str],
+    by_name: list[str],
     read: Passages,
 ) -> Candidates:
     why = "" if question.vector is not None else question.why

@@ -38,12 +38,11 @@ class Shared(Recaller):
         connection: Connection,
         names: Sequence[str],
         vectors: Vectors,
-        calibration: Callable[[str], Calibration | None] | None = None,
+        calibrated: Callable[[str], Calibration | None],
     ) -> None:
         """`names`: of the stores; none: all. As `shared`."""
         self._connection, self._names, self._vectors = connection, names, vectors
-        self._calibration = calibration or (lambda _digest: None)
-        self._seen = lambda record: record.freshness
+        self._calibrated, self._seen = calibrated, lambda record: record.freshness
 
     def recall(self, query: str, *arguments: Any, **options: Any) -> Recalled:
         """As `Recaller.recall`; each result names its store as its repository."""

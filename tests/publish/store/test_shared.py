@@ -10,6 +10,7 @@ from bankml import InputError, StoreError
 from bankml.embedders import choose
 from bankml.errors import UnavailableError
 from bankml.library.search.searcher import Searcher
+from bankml.memory import calibration
 from bankml.memory.recall.recaller import Recaller
 from bankml.memory.recall.wanted import Wanted
 from bankml.publish.connection import connect
@@ -20,6 +21,7 @@ from bankml.publish.store.scope import Scope
 from bankml.publish.store.shared import Shared, shared
 from bankml.publish.store.vectors import Vectors
 from bankml.publish.store.words import Terms
+from bankml.settings import Settings
 from bankml.store import Store
 from oracle import seeded
 from tests.memory.remembered import record, remember
@@ -69,13 +71,19 @@ def place(postgres, team):
 def ask(place, minilm_embedder):
     """The published store, with the tests' model."""
     with connect(place, read_only=True) as connection:
-        yield Shared(connection, (), Vectors(lambda recipe: minilm_embedder))
+        yield asking(connection, minilm_embedder)
 
 
 @pytest.fixture
 def own(team, minilm_embedder):
     with Searcher(team, lambda: minilm_embedder) as searcher:
         yield Recaller(searcher)
+
+
+def asking(connection, embedder, *names):
+    """The stores of these names, or all, by one model."""
+    measured = calibration.of(embedder.digest, Settings.read())
+    return Shared(connection, names, Vectors(lambda recipe: embedder), lambda digest: measured)
 
 
 def ids(found):
@@ -94,13 +102,16 @@ def test_a_whole_store_gives_the_same_order_and_the_same_numbers(postgres, team,
     dsn = postgres.schema()
     publish(team, Choice(private=True), dsn)
     with connect(dsn, read_only=True) as connection:
-        ask = Shared(connection, (), Vectors(lambda recipe: minilm_embedder))
+        ask = asking(connection, minilm_embedder)
         for query in (*sample(team, 6), "how are vectors kept in src/part7.py?", "rec_0000000000000007", "zzz vectors"):
             for options in ({}, {"fusion": "rrf"}, {"mode": "words"}, {"mode": "meaning"}, {"tags": ("even",)}):
                 here, there = own.recall(query, 10, **options), ask.recall(query, 10, **options)
                 assert ids(here) == ids(there)
                 for one, other in zip(here.results, there.results, strict=True):
                     assert other.relevance == pytest.approx(one.relevance, abs=2e-5)
+                    assert other.score == (
+                        one.score if isinstance(one.score, str) else pytest.approx(one.score, abs=1e-4)
+                    )
                     assert other.coverage == pytest.approx(one.coverage)
                     assert other.cosine == pytest.approx(one.cosine, abs=1e-5)
                     assert (other.words_rank, other.passage, other.record.cited[0].path, other.repository) == (
@@ -182,28 +193,27 @@ def test_several_stores_are_one_corpus_and_can_be_told_apart(place, tmp_path, mi
         publish(other, Choice(), place)
     try:
         with connect(place, read_only=True) as connection:
-            vectors = Vectors(lambda recipe: minilm_embedder)
-            found = Shared(connection, (), vectors).recall("how does bread rise?")
+            found = asking(connection, minilm_embedder).recall("how does bread rise?")
             assert (found.results[0].record.title, found.results[0].repository) == ("Sourdough", "other")
             assert "of 55 records" in found.status
-            both = Shared(connection, (), vectors).recall("rec_0000000000000001").results[0]
+            both = asking(connection, minilm_embedder).recall("rec_0000000000000001").results[0]
             assert (both.record.title, both.repository) == ("A copy", "team, other")
-            only = Shared(connection, ("team",), vectors).recall("how does bread rise?")
+            only = asking(connection, minilm_embedder, "team").recall("how does bread rise?")
             assert "Sourdough" not in [one.record.title for one in only.results]
             with pytest.raises(InputError, match="no store 'x' is published there; there are other, team"):
-                Shared(connection, ("x",), vectors).recall("bread")
+                asking(connection, minilm_embedder, "x").recall("bread")
     finally:
         rows(place, "DELETE FROM bankml_stores WHERE name = 'other'")
 
 
 def test_another_model_or_none_leaves_words(place, minilm_embedder, tiny, monkeypatch):
     with connect(place, read_only=True) as connection:
-        found = Shared(connection, (), Vectors(lambda recipe: tiny)).recall("vectors")
+        found = asking(connection, tiny).recall("vectors")
         assert "BM25 (PostgreSQL) alone: the vectors there are of all-minilm-l6-v2" in found.status
         assert "another file" in found.status
         assert found.results[0].score == "uncalibrated (lexical-only)"
         with pytest.raises(UnavailableError, match="another file"):
-            Shared(connection, (), Vectors(lambda recipe: tiny)).recall("vectors", mode="meaning")
+            asking(connection, tiny).recall("vectors", mode="meaning")
     with shared(place) as asked:
         asked.recall("vectors", mode="words")
         assert "alone: " in asked.recall("vectors").status
@@ -213,7 +223,7 @@ def test_without_pgvector_words_answer(postgres, team, minilm_embedder):
     dsn = postgres.database()
     publish(team, Choice(), dsn)
     with connect(dsn, read_only=True) as connection:
-        found = Shared(connection, (), Vectors(lambda recipe: minilm_embedder)).recall("vectors of a model")
+        found = asking(connection, minilm_embedder).recall("vectors of a model")
     assert "alone: the database has no pgvector" in found.status
     assert found.results
 
@@ -252,7 +262,7 @@ def test_wide_vectors_are_found_as_halves(dsn, store, tmp_path_factory):
     remember(store, wide, record(1, "One thing"), record(2, "Another"))
     assert publish(store, Choice(), dsn).index == "gin and hnsw"
     with connect(dsn, read_only=True) as connection:
-        found = Shared(connection, (), Vectors(lambda recipe: wide)).recall("One thing")
+        found = asking(connection, wide).recall("One thing")
     cosine = wide.embed(["One thing"], query=True)[0] @ wide.embed(["One thing\nOne thing"])[0]
     assert found.results[0].cosine == pytest.approx(cosine, abs=1e-3)
 
