@@ -8,7 +8,7 @@ import typer
 from bankml.cli.history import AllowLicence
 from bankml.cli.output import AsJson, Model, table, write_facts, write_json
 from bankml.cli.progress import progress
-from bankml.cli.published_store import publish_store
+from bankml.cli.published_store import STORE_COLUMNS, publish_store, store_row
 from bankml.cli.store import Db
 from bankml.utf8 import printable
 
@@ -108,7 +108,7 @@ def publish(
 
 @app.command()
 def status(context: typer.Context, dsn: Dsn = None, json: AsJson = False) -> None:
-    """Show what was published: the agents, their lines and vectors, the index, the extensions."""
+    """Show what was published: the agents, their lines and vectors, the stores, the index, the extensions."""
     from bankml.publish import status as found_in
 
     before = context.parent.params if context.parent else {}  # options that stand before `status`
@@ -129,6 +129,9 @@ def status(context: typer.Context, dsn: Dsn = None, json: AsJson = False) -> Non
     if found["agents"]:
         print()
         table(COLUMNS, [_row(agent) for agent in found["agents"]])
+    if found["stores"]:
+        print()
+        table(STORE_COLUMNS, [store_row(store) for store in found["stores"]])
 
 
 def _show(result: "Published") -> None:

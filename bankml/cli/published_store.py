@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bankml.publish.store.overlap import Overlap
     from bankml.publish.store.publication import Publication
 
+STORE_COLUMNS = ("store", "private", "documents", "records", "passages", "embedded", "model", "published")
+
 
 def publish_store(
     db: Path | None,
@@ -61,6 +63,19 @@ def published(dsn: str, names: Sequence[str], model: str | None) -> "AbstractCon
     from bankml.publish.store.shared import shared
 
     return shared(dsn, names, Settings.read(), model)
+
+
+def store_row(store: dict[str, Any]) -> list[str]:
+    """Of the table of `bankml publish status`."""
+    digest = f" ({store['digest'][:8]}…)" if store["digest"] else ""
+    return [
+        store["name"],
+        "yes" if store["private_included"] else "no",
+        "yes" if store["documents_included"] else "no",
+        *(str(store[name]) for name in ("records", "passages", "embedded")),
+        f"{store['model'] or '-'}{digest}",
+        f"{store['published_at']:%Y-%m-%d %H:%M}",
+    ]
 
 
 def _show(done: "Publication", checked: "Overlap | None") -> None:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from bankml.errors import InputError, StoreError
 from bankml.publish.connection import Connection, place
+from bankml.publish.store import schema
 
 COLUMNS = (
     "number, store_id, name, private_included, documents_included, model, digest, fingerprint, dims, query_prefix, "
@@ -52,6 +54,26 @@ def listed(connection: Connection, version: int) -> list[Listed]:
         recipe = Recipe(*of_recipe) if of_recipe[2] else None
         found.append(Listed(number, store_id, name, private, documents, recipe, records, passages, embedded, at))
     return found
+
+
+def stores(connection: Connection) -> list[dict[str, Any]]:
+    """All, for people and programs. Raises StoreError as `schema.look`."""
+    found = listed(connection, schema.look(connection).version)
+    return [
+        {
+            "name": each.name,
+            "store_id": each.store_id,
+            "private_included": each.private,
+            "documents_included": each.documents,
+            "records": each.records,
+            "passages": each.passages,
+            "embedded": each.embedded,
+            "model": each.recipe.model if each.recipe else None,
+            "digest": each.recipe.digest if each.recipe else None,
+            "published_at": each.published_at,
+        }
+        for each in found
+    ]
 
 
 def chosen(connection: Connection, stores: Sequence[Listed], names: Sequence[str]) -> list[Listed]:
