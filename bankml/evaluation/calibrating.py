@@ -98,8 +98,14 @@ def calibrate(model: Model, languages: Sequence[Language], progress: Progress, e
         progress(f"asking with {model.encoder.name}, languages", done, len(kept))
         asked += _asked(shelf, shelf.language, order)
     name, digest = model.encoder.name, model.encoder.digest
-    first, second = (fitted(name, digest, [one for one in asked if one.half != half]) for half in (0, 1))
-    return Calibrated(model, fitted(name, digest, asked), (first, second), asked, _across(kept, order))
+    across = _across(kept, order)
+    return Calibrated(model, fitted(name, digest, asked), judges(name, digest, asked), asked, across)
+
+
+def judges(model: str, digest: str, asked: Sequence[Asked]) -> tuple[Calibration, Calibration]:
+    """Of each half of the queries, fitted on the other one."""
+    first, second = (fitted(model, digest, [one for one in asked if one.half != half]) for half in (0, 1))
+    return first, second
 
 
 def fitted(model: str, digest: str, seen: Sequence[Asked]) -> Calibration:
