@@ -1,11 +1,11 @@
 """Bodies that are too large or malformed, on every route that takes one."""
 
 import asyncio
+import gc
 import gzip
 import json
 import socket
 import string
-import gc
 import time
 
 import msgspec
