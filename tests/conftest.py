@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +25,8 @@ from tests.serving import Server, running
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
 os.environ["HF_TOKEN_PATH"] = os.devnull  # read when huggingface-hub is imported: no test sends the user's token
+# A shell's background job starts with Ctrl-C ignored, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # How long one example takes tells how busy the machine is; what must end soon has a test that says so.
 hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
