@@ -1,7 +1,7 @@
 """`bankml search`."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.cli.published_store import published
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from bankml.library.search.hit import Found
 
 N = 10
 
