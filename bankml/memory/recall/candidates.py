@@ -103,7 +103,7 @@ def candidates(
         _ranks(meaning),
         Best() if arms.words is None else _by_words(db, state, asked.query, inner),
         _by_meaning(arms, question.vector, inner),
-        _coverage(db, state, asked.query, inner),
+        coverage(db, state, asked.query, inner),
         by_id,
         by_name,
     )
@@ -160,7 +160,7 @@ def _by_meaning(arms: Arms, vector: Floats | None, pool: Pool) -> Best:
     return Best.of(pool, arms.meaning.matrix.cosines(vector, pool.passages))
 
 
-def _coverage(db: sqlite3.Connection, state: State, query: str, pool: Pool) -> dict[int, float]:
+def coverage(db: sqlite3.Connection, state: State, query: str, pool: Pool) -> dict[int, float]:
     """By document: the share, by idf, of the query's terms that any of its passages holds."""
     held = state.held(db, query, pool.passages)
     if not (whole := float(held.weights.sum())):

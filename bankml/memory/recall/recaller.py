@@ -35,8 +35,8 @@ class Recaller:
         seen: Callable[[Record], Freshness] | None = None,
         calibrated: Callable[[str], Calibration | None] | None = None,
     ) -> None:
-        self._searcher = searcher
-        self._seen = seen or freshness.seen
+        self.searcher = searcher
+        self.seen = seen or freshness.seen
         self._calibrated = calibrated or _measured
 
     def recall(
@@ -72,18 +72,18 @@ class Recaller:
     def _page(self, asked: Asked, wait: float | None) -> Page:
         read = partial(page, asked)
         try:
-            return self._searcher.asked(asked.query, asked.mode, wait, read)
+            return self.searcher.asked(asked.query, asked.mode, wait, read)
         except MismatchError as error:
             if asked.mode == "meaning":
                 raise
             by_words = Question(why=str(error))
-        return self._searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
+        return self.searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
 
     def _recalled(self, asked: Asked, read: Page) -> Recalled:
         """Cited files are looked at here, where nobody waits for the searcher."""
         results: list[Memory] = []
         if read.found:
-            seen = {document: self._seen(record) for document, record in read.records.items()}
+            seen = {document: self.seen(record) for document, record in read.records.items()}
             documents = {record.id: document for document, record in read.records.items()}
             best = ranked(_evidence(asked, read.found, read.records, seen), asked.fusion, asked.alpha)[: asked.n]
             measured = self._calibrated(read.digest) if read.digest else None

@@ -94,6 +94,11 @@ def test_what_has_no_words_finds_nothing(recaller: Recaller, query: str) -> None
     assert found.status == "0 of 3 records · the query has no letter and no digit: give words or a question"
 
 
+def test_words_that_no_record_has_find_nothing(filled: Store) -> None:
+    found = Recaller(Searcher(filled, lambda: pytest.fail("a model is asked for"))).recall("zxqv", mode="words")
+    assert found.results == []
+
+
 def test_an_empty_store_and_one_of_documents(store: Store) -> None:
     recaller = Recaller(Searcher(store, nobody))
     nothing = "0 of 0 records · nothing is remembered yet: run `bankml remember TITLE CONTENT`"
