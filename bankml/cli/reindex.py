@@ -47,6 +47,11 @@ def reindex(
         raise typer.Exit(SOME_FAILED)
 
 
+def run(store: "Store", settings: Settings) -> "Reindexed":
+    """As `bankml reindex --vectors`, with its progress."""
+    return _run(store, _embedder(store, settings, None, True))
+
+
 def _discard(store: "Store", json: bool) -> None:
     from bankml.library.upkeep.reindex import discard
 

@@ -46,7 +46,7 @@ class Shared(Recaller):
     ) -> None:
         """`names`: of the stores; none: all. As `shared`."""
         self._connection, self._names, self._vectors = connection, names, vectors
-        self._calibrated, self._seen = calibrated, lambda record: record.freshness
+        self._calibrated, self.seen = calibrated, lambda record: record.freshness
 
     def recall(self, query: str, *arguments: Any, **options: Any) -> Recalled:
         """As `Recaller.recall`; each result names its store as its repository."""
