@@ -250,6 +250,13 @@ def test_words_alone_by_intention(here, config, filled, tmp_path: Path) -> None:
     assert "fused" in status_line(here, filled)[1]
 
 
+def test_a_pooling_that_counts_for_nothing_is_told(config, model: str) -> None:
+    key = "search.vector.pooling"
+    config("set", MODEL, model)
+    told = config("set", key, "last", "--json").out.lines[0]
+    assert told["notes"] == [f"{key} is saved and has no effect: the pooling of the model that is asked for is mean"]
+
+
 def test_init_takes_the_preset(here, config, db: Path, stocked_home: Path) -> None:
     config("set", PRESET, "multilingual-e5-small")
     assert here("init", "--db", str(db), "--json").out.lines[0]["model"] == "multilingual-e5-small"
