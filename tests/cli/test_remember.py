@@ -1,6 +1,5 @@
 """`bankml remember`, `decide` and `feedback` as they are typed."""
 
-
 import pytest
 
 from bankml.settings import Settings
