@@ -11,6 +11,7 @@ import typer
 import bankml
 from bankml.cli import (
     add,
+    context,
     convert,
     doctor,
     embed,
@@ -20,6 +21,7 @@ from bankml.cli import (
     history_open,
     history_verify,
     init,
+    mcp,
     publish,
     query,
     reindex,
@@ -74,6 +76,8 @@ app.command()(remember.decide)
 app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
+app.command()(mcp.mcp)
+app.command()(context.context)
 
 
 def _version(wanted: bool) -> None:

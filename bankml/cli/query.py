@@ -1,19 +1,15 @@
 """`bankml query`."""
 
-import os
 from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.past import instant_of
 from bankml.cli.search import Mode
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
-
-if TYPE_CHECKING:
-    from bankml.memory.recall.recalled import Recalled
 
 N = 10
 
@@ -83,6 +79,14 @@ def query(
         typer.Option(metavar="TAG", help="Only records that have it (repeatable: all of them).", show_default=False),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also tell what ranked each.")] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What records of the project said then: 2026-01-31, 2026-01-31T09:30Z. Found by what they say now.",
+            show_default=False,
+        ),
+    ] = None,
     model: Model = None,
     db: Db = None,
     json: AsJson = False,
@@ -91,46 +95,41 @@ def query(
     from bankml.library.model.binding import embedder
     from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
+    from bankml.memory.instant import iso
+    from bankml.memory.past import as_of as look_back
     from bankml.memory.recall.recaller import Recaller
+    from bankml.memory.root import here
 
     if model is not None:
         named(model)
-    root = _root()
+    others = [name.value for name in namespace or () if name != Namespace.project]
+    refused = {"--explain": explain, "--mode meaning": mode == Mode.meaning, f"--namespace {', '.join(others)}": others}
+    at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer})
+    root = here()
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
-        found = Recaller(searcher).recall(
-            " ".join(query),
-            results,
-            mode.value,
-            fusion.value,
-            statuses=status or ["active"],
-            categories=category or (),
-            namespaces=namespace or (),
-            session=session,
-            tags=tag or (),
-            root=root,
-            prefer=prefer or (),
-        )
+        recaller, asked = Recaller(searcher), " ".join(query)
+        statuses: list[str] = [*status] if status else ["active"]
+        if at is not None:
+            found = look_back(recaller, asked, at, results, statuses, category or (), tag or ())
+        else:
+            found = recaller.recall(
+                asked,
+                results,
+                mode.value,
+                fusion.value,
+                statuses=statuses,
+                categories=category or (),
+                namespaces=namespace or (),
+                session=session,
+                tags=tag or (),
+                root=root,
+                prefer=prefer or (),
+            )
     if json:
-        write_json(_object(found, root, explain))
+        from bankml.memory.recall.answer import answer
+
+        write_json(answer(found, root, explain) | ({} if at is None else {"as_of": iso(at)}))
     else:
         from bankml.cli.records import write_recalled
 
         write_recalled(found, root, explain)
-
-
-def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:
-    from bankml.memory.recall.compact import compact
-
-    results = [compact(memory, root, found.marks) for memory in found.results]
-    if not explain:
-        return {"results": results, "status": found.status}
-    explained = [
-        result | {"explained": memory.explained} for result, memory in zip(results, found.results, strict=True)
-    ]
-    return {"results": explained, "status": found.status, "explained": found.explained}
-
-
-def _root() -> bytes:
-    """The folder that paths of here are relative to."""
-    here = Path.cwd()
-    return os.fsencode(next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here))

@@ -1,17 +1,13 @@
 """`bankml search`."""
 
-from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bankml.cli.output import AsJson, Model, note, write_json
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
-
-if TYPE_CHECKING:
-    from bankml.library.search.hit import Found
 
 N = 10
 
@@ -70,17 +66,12 @@ def search(
             asked, results, mode.value, path=path, type=type, after=after, before=before, document=document
         )
         if json:
-            write_json(_object(found, explain))
+            from bankml.library.search.answer import answer
+
+            write_json(answer(found, explain))
         else:
             from bankml.cli.passages import write_passages
 
             write_passages(found, explain)
         if searcher.wants_neighbours():
             note("searches of so many passages are faster with an index: `bankml doctor --repair` makes it, in minutes")
-
-
-def _object(found: "Found", explain: bool) -> dict[str, Any]:
-    from bankml.library.search.snippet import snippet
-
-    results = [{**asdict(hit), "snippet": snippet(hit.text, found.marks)._asdict()} for hit in found.results]
-    return {"results": results, "status": found.status} | ({"explained": found.explained} if explain else {})

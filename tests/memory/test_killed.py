@@ -14,46 +14,64 @@ from bankml.store import Store, records
 from oracle import seeded
 from tests.library.whole import count, faults
 
-KILLS = 12
+KILLS = 6
+STATEMENTS = 25  # at which a writer is killed
 SEED = int(os.environ.get("KILLS_SEED", "1"))
 
 # Forks a writer for each line that it reads: what is imported is imported once. No engine runs before the fork. A
 # writer says an id when the call has returned.
 PROGRAM = """
-import os, sys
+import os, signal, sys
 from pathlib import Path
 from bankml import models
 from bankml.embedders import NativeEmbedder
 from bankml.memory.draft import Draft
 from bankml.memory.writing import feedback, remember, revise
 from bankml.settings import Settings
-from bankml.store import Store
+from bankml.store import Store, store
 
 def say(*words):
     os.write(1, (" ".join(words) + chr(10)).encode())
 
+def trace(last):
+    # kills this process at its statement of this number; 0: at none
+    seen = 0
+    def traced(statement):
+        nonlocal seen
+        seen += 1
+        if seen == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def connect(*arguments, **more):
+        db = connected(*arguments, **more)
+        db.set_trace_callback(traced)
+        return db
+    connected, store.connect = store.connect, connect
+    return lambda: seen
+
 def write(name, most):
     embedder = NativeEmbedder(models.choose(sys.argv[2]), threads=1)
     settings = Settings.read()
-    with Store.create(Path(sys.argv[1])) as store:
+    with Store.create(Path(sys.argv[1])) as kb:
         last = None
         for number in range(most):
             long = "more of it. " * (number % 3 * 200)
-            draft = Draft.of(f"{name} {number}", f"{number} {long}", supersedes=[last] if number % 4 == 3 else ())
-            last = remember(store, settings, draft, lambda: embedder).id
+            draft = Draft.of(f"{name} {number}", f"{number} {long}", supersedes=[last] if number % 4 == 1 else ())
+            last = remember(kb, settings, draft, lambda: embedder).id
             say("wrote", last)
-            revise(store, settings, last, f"revised {number} {long}", choose=lambda: embedder)
+            revise(kb, settings, last, f"revised {number} {long}", choose=lambda: embedder)
             say("revised", last)
-            feedback(store, last, "wrong")
+            feedback(kb, last, "wrong")
             say("judged", last)
-            remember(store, settings, Draft.of(f"common {number}", "the same"), lambda: embedder)
+            remember(kb, settings, Draft.of(f"common {number}", "the same"), lambda: embedder)
 
 for line in sys.stdin:
-    name, most = line.split()
+    name, most, last = line.split()
     child = os.fork()
     if child == 0:
         try:
+            seen = trace(int(last))
             write(name, int(most))
+            say("statements", str(seen()))
             os._exit(0)
         finally:
             os._exit(1)
@@ -69,8 +87,9 @@ class Writers:
         command = [sys.executable, "-c", PROGRAM, *map(str, arguments)]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
 
-    def begin(self, name, most):
-        self._process.stdin.write(f"{name} {most}\n".encode())
+    def begin(self, name, most, last=0):
+        """`last`: the number of the statement of SQL that it does not live to see."""
+        self._process.stdin.write(f"{name} {most} {last}\n".encode())
 
     def said(self):
         """What is said next: a word, and what it is about."""
@@ -116,6 +135,20 @@ def check(path, said):
                 assert sum(each.valid_to is None for each in told) <= 1
 
 
+def test_a_writer_that_is_killed_at_any_statement_leaves_a_whole_store(tmp_path, writers):
+    writer, killed = writers(), 0
+    for name in ("first", "second"):  # the first makes the store
+        writer.begin(name, 2)
+        (*_, (word, statements)), status = writer.until_ended()
+        assert (word, status) == ("statements", 0)
+    for last in random.Random(SEED).sample(range(1, int(statements)), STATEMENTS):
+        writer.begin(f"killed{last}", 2, last)
+        (_, *said), status = writer.until_ended()
+        killed += status == signal.SIGKILL
+        check(tmp_path / "kb.db", [each for each in said if each[0] != "statements"])
+    assert killed > STATEMENTS * 2 // 3  # a busy machine embeds in more calls, or in fewer
+
+
 def test_a_killed_writer_leaves_a_whole_store_with_all_that_it_said(tmp_path, writers):
     writer, moments, said, killed = writers(), random.Random(SEED), [], 0
     for number in range(KILLS):
@@ -141,7 +174,7 @@ def test_several_writers_at_once_lose_nothing_and_write_the_same_once(tmp_path, 
     for writer in several:
         found, status = writer.until_ended()
         assert status == 0
-        said += [each for each in found if each[0] != "child"]
+        said += found[1:-1]
     assert len(said) == 3 * 12 * 3
     check(tmp_path / "kb.db", said)
     with Store.open(tmp_path / "kb.db") as store:

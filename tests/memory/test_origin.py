@@ -52,6 +52,7 @@ def test_the_commit_is_what_git_says(tmp_path):
     ["", "ref: ", "ref: refs/../../HEAD", "ref: refs/heads/x\n\nref", "x" * 40, SHA[:39], "ref: /etc/passwd", "\0" * 9],
 )
 def test_a_head_that_says_nothing(repository, git, head):
+    (git / "refs").mkdir()
     (git / "HEAD").write_text(head)
     (repository / "HEAD").write_text(SHA)
     assert commit(bytes(repository)) == ""
@@ -63,7 +64,9 @@ def test_a_repository_that_holds_anything(repository, git, tmp_path):
     (git / "HEAD").unlink()
     (git / "HEAD").write_text("ref: refs/heads/main")
     (git / "refs" / "heads" / "main").mkdir(parents=True)
-    (git / "packed-refs").write_bytes(b"\xff\0" * 99 + f"\n{SHA} refs/heads/main2\n{SHA} refs/heads/main\n".encode())
+    (git / "packed-refs").write_bytes(
+        b"\xff\0" * 99 + f"\n{SHA[::-1]} refs/heads/main2\n{SHA} refs/heads/main\n".encode()
+    )
     (git / "commondir").write_text(".")
     assert commit(bytes(repository)) == SHA
     (git / "packed-refs").unlink()

@@ -1,6 +1,7 @@
 """Records written: whole or not at all, each with its history."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -73,6 +74,35 @@ def test_the_same_active_record_is_written_once(store, settings, draft, embedder
     ]
     ids = {remember(store, settings, other, embedder, clock).id for other in others}
     assert len(ids | {first.id}) == 7
+
+
+def test_two_who_write_the_same_at_once_get_one_record(store, settings, draft, embedder):
+    """The second has looked around before the first was done."""
+    first = remember(store, settings, draft(), embedder)
+    with store.writing() as db:  # as if it were not written yet
+        records.mark(db, first.id, 0, status="archived")
+    with ThreadPoolExecutor(1) as thread:
+        with store.writing() as db:
+            second = thread.submit(remember, store, settings, draft(), embedder)
+            with pytest.raises(TimeoutError):
+                second.result(0.5)
+            records.mark(db, first.id, 0, status="active")
+        done = second.result(30)
+    assert (done.id, done.existing) == (first.id, True)
+    assert count(store, "records") == 1
+
+
+def test_two_who_revise_one_record_at_once_are_told(store, settings, draft, embedder):
+    first = remember(store, settings, draft(), embedder)
+    with ThreadPoolExecutor(1) as thread:
+        with store.writing() as db:
+            second = thread.submit(revise, store, settings, first.id, "Two hours.", choose=embedder)
+            with pytest.raises(TimeoutError):
+                second.result(0.5)
+            records.mark(db, first.id, 0, confidence=0.5)
+        with pytest.raises(InputError, match=f"{first.id} was revised by another meanwhile: read it again"):
+            second.result(30)
+    assert found(store, first.id).content == draft().content
 
 
 def test_a_title_and_a_content_that_read_alike_are_two_records(store, settings, draft, embedder):

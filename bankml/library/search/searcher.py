@@ -18,7 +18,7 @@ from bankml.library.search.filters import Filters
 from bankml.library.search.hit import Found
 from bankml.library.search.state import RebindError, State
 from bankml.library.search.words import CHARS
-from bankml.store import Store
+from bankml.store import Bound, Store
 from bankml.terms import tokens
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ Mode = Literal["words", "meaning", "fused"]
 
 MOST = 1000  # results of a search
 TRIES = 3  # searches of a store whose model is replaced meanwhile
+REPLACED = "the model of {} is replaced again and again: ask when that has ended"
 
 
 class Searcher:
@@ -86,7 +87,18 @@ class Searcher:
             with suppress(RebindError), self._lock, self._store.reading() as db:
                 return answer(db, self._state, question)
             self._asking.forget()
-        raise StoreError(f"the model of {self._store.path} is replaced again and again: ask when that has ended")
+        raise StoreError(REPLACED.format(self._store.path))
+
+    def embedder(self) -> Embedder:
+        """Of the model that the store is bound to now: the one whose queries are searched. Raises Error."""
+        for _ in range(TRIES):
+            found = self._asking.model().embedder
+            with self._store.reading() as db:
+                bound = Bound.read(db)
+            if bound is None or (bound.digest, bound.dims) == (found.digest, found.dims):
+                return found
+            self._asking.forget()
+        raise StoreError(REPLACED.format(self._store.path))
 
     def marks(self, query: str) -> frozenset[str]:
         """As `Found.marks`, for a text that was not searched for. Raises StoreError."""

@@ -88,8 +88,9 @@ class Words:
         used = self.terms(db, query).used
         unknown = [term for term in _wanted(query) if not self._frequency(db, term)]
         ids, _ = self._norms(db)
-        rows = [isin(some, ids[self._of(db, term)[0]]) for term in used]
-        holding = np.array([*rows, *[np.zeros(some.size, bool)] * len(unknown)], bool).reshape(-1, some.size)
+        holding = np.zeros((len(used) + len(unknown), some.size), bool)
+        for row, term in zip(holding, used, strict=False):
+            row[:] = isin(some, ids[self._of(db, term)[0]])
         weights = np.array([self._idf(count) for count in (*used.values(), *[0] * len(unknown))])
         return Held(weights, holding)
 

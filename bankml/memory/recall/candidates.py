@@ -23,24 +23,20 @@ DEEPER = 8  # times: so many more passages are asked for where the best are of t
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The passages that pass (m,), ascending, and the document of each."""
+    """The passages that pass (m,), ascending, and the document of each; these, each once, ascending."""
 
     passages: Ids
     owners: NDArray[np.int64]
-
-    @property
-    def documents(self) -> NDArray[np.int64]:
-        """Each once, ascending."""
-        return np.unique(self.owners)
+    documents: NDArray[np.int64]
 
     def of(self, passages: Ids) -> NDArray[np.int64]:
         """The documents that these passages, all among the pool's, belong to."""
         return self.owners[np.searchsorted(self.passages, passages)]
 
     def within(self, documents: NDArray[np.int64]) -> "Pool":
-        """Without the passages of others than these documents, ascending."""
+        """Of these documents alone, ascending."""
         kept = isin(self.owners, documents)
-        return Pool(self.passages[kept], self.owners[kept])
+        return Pool(self.passages[kept], self.owners[kept], documents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,8 @@ def candidates(
     """
     arms, words, meaning = _arms(db, state, asked, question, pool, explained)
     by_id, by_name = _named(db, pool, asked.identifiers)
-    documents = np.unique(np.array([*words, *meaning, *by_id, *by_name], np.int64))
+    newest = sorted(by_name)[-asked.depth :]
+    documents = np.array(sorted({*words, *meaning, *by_id, *newest}), np.int64)
     inner = pool.within(documents)
     return Candidates(
         arms,
@@ -104,7 +101,7 @@ def candidates(
         _ranks(meaning),
         Best() if arms.words is None else _by_words(db, state, asked.query, inner),
         _by_meaning(arms, question.vector, inner),
-        _coverage(db, state, asked.query, inner),
+        coverage(db, state, asked.query, inner),
         by_id,
         by_name,
     )
@@ -132,10 +129,9 @@ def _named(db: sqlite3.Connection, pool: Pool, identifiers: Identifiers) -> tupl
     """The documents of records that the query says the id of, and of those that it may name."""
     if not identifiers:
         return frozenset(), frozenset()
-    passing = pool.documents
     by_id = np.array(list(naming.by_id(db, identifiers.ids).values()), np.int64)
-    by_name = naming.by_name(db, identifiers, passing)
-    return frozenset(by_id[isin(by_id, passing)].tolist()), frozenset(by_name.tolist())
+    by_name = naming.by_name(db, identifiers, pool.documents)
+    return frozenset(by_id[isin(by_id, pool.documents)].tolist()), frozenset(by_name.tolist())
 
 
 def _documents(pool: Pool, ranking: Ranking) -> list[int]:
@@ -159,14 +155,14 @@ def _by_meaning(arms: Arms, vector: Floats | None, pool: Pool) -> Best:
     return Best.of(pool, arms.meaning.matrix.cosines(vector, pool.passages))
 
 
-def _coverage(db: sqlite3.Connection, state: State, query: str, pool: Pool) -> dict[int, float]:
+def coverage(db: sqlite3.Connection, state: State, query: str, pool: Pool) -> dict[int, float]:
     """By document: the share, by idf, of the query's terms that any of its passages holds."""
     held = state.held(db, query, pool.passages)
     if not (whole := float(held.weights.sum())):
         return {}
-    firsts, places = np.unique(pool.owners, return_inverse=True)
-    holding = np.zeros((len(held.weights), firsts.size), bool)
+    places = np.searchsorted(pool.documents, pool.owners)
+    holding = np.zeros((len(held.weights), pool.documents.size), bool)
     for row, passages in zip(holding, held.holding, strict=True):
         row[places[passages]] = True
     shares = np.minimum(1.0, held.weights @ holding / whole)
-    return dict(zip(firsts.tolist(), shares.tolist(), strict=True))
+    return dict(zip(pool.documents.tolist(), shares.tolist(), strict=True))

@@ -66,7 +66,8 @@ def titled(title: str) -> str:
 
 def preview(text: str, marks: frozenset[str] = frozenset()) -> str:
     """At most 600 characters on one line, around what the query names."""
-    return snippet(text, marks, PREVIEW - 2 * len(ELLIPSIS)).text
+    flat = " ".join(text.split())
+    return flat if len(flat) <= PREVIEW else snippet(flat, marks, PREVIEW - 2 * len(ELLIPSIS)).text
 
 
 def cut(text: str, most: int) -> str:

@@ -82,12 +82,12 @@ def _ends_with(whole: str, name: str) -> bool:
     """Whether a path ends with these folders and this file; a name without a mark must be spelled alike."""
     if MARKS.isdisjoint(name):
         return whole.rsplit("/", 1)[-1] == name
-    return ("/" + whole.casefold().lstrip("/")).endswith("/" + re.sub(r"^(\.?/)+", "", name.casefold()))
+    return ("/" + whole.casefold().lstrip("/")).endswith("/" + re.sub(r"^(\.{0,2}/)+", "", name.casefold()))
 
 
 def _pattern(literal: str) -> re.Pattern[str]:
     """As a word of its own: not `my-auth.py`, `auth.pyc` or `auth.py.bak` for `auth.py`."""
-    bare = re.sub(r"^(\./)+", "", literal.casefold())
+    bare = re.sub(r"^(\.{1,2}/)+", "", literal.casefold())
     return re.compile(rf"(?<![\w.-]){re.escape(bare)}(?![\w-]|\.\w)")
 
 

@@ -16,7 +16,6 @@ from bankml.terms import tokens
 
 SHARE = 4  # a name that a quarter of the records bear identifies none of them,
 FEW = 16  # if these are more than a glance takes in
-MOST = 256  # records by name, the newest: so many are read and compared with the query
 
 
 def by_id(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, int]:
@@ -33,10 +32,10 @@ def by_id(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, int]:
 
 
 def by_name(db: sqlite3.Connection, asked: Identifiers, passing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The documents (m,), of those that pass (ascending), whose records cite or may hold what is asked for by name."""
+    """The documents (m,) of those that `passing` has whose records cite or may hold what is asked for; ascending."""
     found = np.array(sorted({*_citing(db, asked.names), *_holding(db, asked.literals)}), np.int64)
     found = found[isin(found, passing)]
-    return found[:0] if found.size > max(passing.size / SHARE, FEW) else found[-MOST:]
+    return found[:0] if found.size > max(passing.size / SHARE, FEW) else found
 
 
 def _citing(db: sqlite3.Connection, names: Iterable[str]) -> Iterable[int]:

@@ -5,6 +5,8 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from bankml.library.search.asking import Question
 from bankml.library.search.sentence import NOTHING_ASKED
 from bankml.library.search.state import State
@@ -33,7 +35,8 @@ class Page:
 
 def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question) -> Page:
     """For `Searcher.asked`. Raises RebindError."""
-    pool = Pool(*state.passing(db, asked.wanted, asked.wanted.passages))
+    passages, owners = state.passing(db, asked.wanted, asked.wanted.passages)
+    pool = Pool(passages, owners, state.passing(db, (asked.wanted, "documents"), lambda _: np.unique(owners)))
     total, notes = int(pool.documents.size), tuple(_kept_out(db, asked))
     if not total:
         why = sentence.NOTHING_PASSES if records.exist(db) else sentence.EMPTY

@@ -6,6 +6,7 @@ from functools import partial
 from bankml.errors import MismatchError
 from bankml.library.search.asking import Question
 from bankml.library.search.searcher import Mode, Searcher
+from bankml.memory import calibration, freshness
 from bankml.memory.recall import sentence
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.candidates import Candidates
@@ -15,6 +16,7 @@ from bankml.memory.recall.page import Page, page
 from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.relevance import ALPHA, Fusion, Ranked, ranked
 from bankml.memory.recall.wanted import Wanted, one_of
+from bankml.settings import Settings
 from bankml.store import Record
 from bankml.store.record import CATEGORIES, Freshness
 
@@ -22,18 +24,18 @@ from bankml.store.record import CATEGORIES, Freshness
 class Recaller:
     """The records of one searcher's store; safe to use from many threads.
 
-    `seen`: the freshness of a record as it is now. `calibration`: of the model of a digest.
+    `seen`: the freshness of a record as it is now. `calibrated`: what was measured of the model of a digest.
     """
 
     def __init__(
         self,
         searcher: Searcher,
         seen: Callable[[Record], Freshness] | None = None,
-        calibration: Callable[[str], Calibration | None] | None = None,
+        calibrated: Callable[[str], Calibration | None] | None = None,
     ) -> None:
-        self._searcher = searcher
-        self._seen = seen or _said
-        self._calibration = calibration or _none
+        self.searcher = searcher
+        self.seen = seen or freshness.seen
+        self._calibrated = calibrated or _measured
 
     def recall(
         self,
@@ -68,23 +70,23 @@ class Recaller:
     def _page(self, asked: Asked, wait: float | None) -> Page:
         read = partial(page, asked)
         try:
-            return self._searcher.asked(asked.query, asked.mode, wait, read)
+            return self.searcher.asked(asked.query, asked.mode, wait, read)
         except MismatchError as error:
             if asked.mode == "meaning":
                 raise
             by_words = Question(why=str(error))
-        return self._searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
+        return self.searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
 
     def _recalled(self, asked: Asked, read: Page) -> Recalled:
         """Cited files are looked at here, where nobody waits for the searcher."""
         results: list[Memory] = []
         if read.found:
-            seen = {document: self._seen(record) for document, record in read.records.items()}
+            seen = {document: self.seen(record) for document, record in read.records.items()}
             documents = {record.id: document for document, record in read.records.items()}
             best = ranked(_evidence(asked, read.found, read.records, seen), asked.fusion, asked.alpha)[: asked.n]
-            calibration = self._calibration(read.digest) if read.digest else None
+            measured = self._calibrated(read.digest) if read.digest else None
             results = [
-                _memory(one, documents[one.id], read, read.found, seen[documents[one.id]], calibration) for one in best
+                _memory(one, documents[one.id], read, read.found, seen[documents[one.id]], measured) for one in best
             ]
         status = sentence.sentence(len(results), read.total, read.arms, read.notes)
         return Recalled(results, status, read.pending, read.explained, read.marks)
@@ -122,10 +124,10 @@ def _named(asked: Asked, found: Candidates, records: dict[int, Record]) -> set[i
 
 
 def _memory(
-    one: Ranked, document: int, read: Page, found: Candidates, seen: Freshness, calibration: Calibration | None
+    one: Ranked, document: int, read: Page, found: Candidates, seen: Freshness, measured: Calibration | None
 ) -> Memory:
     cosine, coverage = found.meaning.scores.get(document), found.coverage.get(document, 0.0)
-    score, weak = judged(cosine, coverage, not found.arms.meaning.why, calibration)
+    score, weak = judged(cosine, coverage, not found.arms.meaning.why, measured)
     return Memory(
         record=read.records[document],
         freshness=seen,
@@ -142,9 +144,5 @@ def _memory(
     )
 
 
-def _said(record: Record) -> Freshness:
-    return record.freshness
-
-
-def _none(_digest: str) -> None:
-    return None
+def _measured(digest: str) -> Calibration | None:
+    return calibration.of(digest, Settings.read())

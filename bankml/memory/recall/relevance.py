@@ -51,35 +51,34 @@ def _one(one: Evidence, parts: dict[str, float], exact: float, recency: float) -
 def _scaled(page: list[Evidence], alpha: float) -> list[dict[str, float]]:
     """A convex combination of both arms; where one is empty the other alone."""
     cosines = [one.cosine for one in page if one.cosine is not None]
+    low, high = min(cosines, default=0.0), max(cosines, default=0.0)
     best = max((one.bm25 for one in page), default=0.0)
     weight = (alpha if best else 1.0) if cosines else 0.0
     return [
         {
-            "meaning": weight * _between(one.cosine, cosines),
+            "meaning": weight * _between(one.cosine, low, high),
             "words": (1 - weight) * (one.bm25 / best * one.coverage if best else 0.0),
         }
         for one in page
     ]
 
 
-def _between(cosine: float | None, cosines: list[float]) -> float:
-    """0 for the least of the page and for what has none, 1 for the largest."""
+def _between(cosine: float | None, low: float, high: float) -> float:
+    """0 for the page's lowest and for what has none, 1 for its highest."""
     if cosine is None:
         return 0.0
-    low, high = min(cosines), max(cosines)
     return (cosine - low) / (high - low) if high > low else 1.0
 
 
 def _reciprocal(page: list[Evidence]) -> list[dict[str, float]]:
     """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009) over its largest value, that of two first ranks."""
-    most = sum(
-        any(rank is not None for rank in ranks)
-        for ranks in ([o.words_rank for o in page], [o.meaning_rank for o in page])
-    )
+    most = any(one.words_rank for one in page) + any(one.meaning_rank for one in page)
     return [
-        {
-            "meaning": 0.0 if one.meaning_rank is None else (RRF_K + 1) / (RRF_K + one.meaning_rank) / most,
-            "words": 0.0 if one.words_rank is None else (RRF_K + 1) / (RRF_K + one.words_rank) / most,
-        }
+        {"meaning": _share(one.meaning_rank) / max(1, most), "words": _share(one.words_rank) / max(1, most)}
         for one in page
     ]
+
+
+def _share(rank: int | None) -> float:
+    """1 for the first."""
+    return 0.0 if rank is None else (RRF_K + 1) / (RRF_K + rank)

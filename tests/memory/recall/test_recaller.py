@@ -1,12 +1,19 @@
 """Records that answer a query: both arms, what the query names, what passes, and what the status says."""
 
+import threading
+from dataclasses import replace
+from time import monotonic
+
 import pytest
 
-from bankml.embedders import Embedder
-from bankml.errors import InputError, ModelError, UnavailableError
+from bankml.embedders import Embedder, choose
+from bankml.errors import BusyError, InputError, MismatchError, ModelError, UnavailableError
+from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
+from bankml.library.upkeep.reindex import reindex
 from bankml.memory.recall.recaller import Recaller
-from bankml.store import Store
+from bankml.settings import Settings
+from bankml.store import Store, records
 from tests.library.shelf import put
 from tests.memory.remembered import record, remember
 
@@ -87,6 +94,11 @@ def test_what_has_no_words_finds_nothing(recaller: Recaller, query: str) -> None
     assert found.status == "0 of 3 records · the query has no letter and no digit: give words or a question"
 
 
+def test_words_that_no_record_has_find_nothing(filled: Store) -> None:
+    found = Recaller(Searcher(filled, lambda: pytest.fail("a model is asked for"))).recall("zxqv", mode="words")
+    assert found.results == []
+
+
 def test_an_empty_store_and_one_of_documents(store: Store) -> None:
     recaller = Recaller(Searcher(store, nobody))
     nothing = "0 of 0 records · nothing is remembered yet: run `bankml remember TITLE CONTENT`"
@@ -139,3 +151,243 @@ def test_an_embedder_that_fails_on_the_way(filled: Store, minilm_embedder: Embed
     found = Recaller(Searcher(filled, Failing)).recall("oven")
     assert [memory.record.id for memory in found.results] == [BREAD.id]
     assert found.status.endswith("BM25 (FTS5) alone: a weight is not finite: convert it again")
+
+
+def test_a_record_that_is_named_and_kept_out_is_told(recaller: Recaller) -> None:
+    found = recaller.recall(f"tokens {OLD.id}")
+    assert found.status.endswith(f" · {OLD.id} is superseded: --status superseded shows it")
+    assert ids(recaller, OLD.id, statuses=["any"])[0] == OLD.id
+    told = recaller.recall(BREAD.id, categories=["decision"]).status
+    assert told.endswith(f" · {BREAD.id} does not pass the filters")
+    assert "rec_" not in recaller.recall(f"{BREAD.id} rec_ffffffffffffffff").status
+
+
+def test_the_beginning_of_an_id_names_one_record_or_none(recaller: Recaller, filled: Store) -> None:
+    other = replace(BREAD, id="rec_abcdef0123456789", title="Rye", content="Rye")
+    remember(filled, None, other)
+    assert ids(recaller, "where login is rec_abcdef01")[0] == other.id
+    assert ids(recaller, "where login is rec_00000000")[0] == LOGIN.id  # four begin so
+
+
+def test_only_what_passes_is_ranked(recaller: Recaller) -> None:
+    assert ids(recaller, "bread", categories=["decision"]) == [TOKENS.id]
+    assert ids(recaller, "token", tags=["food"]) == [BREAD.id]
+    assert ids(recaller, "token", tags=["food", "oven"]) == [BREAD.id]
+    assert ids(recaller, "token", tags=["food", "auth"]) == []
+    assert recaller.recall("token", tags=["food", "auth"]).status == "0 of 0 records · no record passes"
+    assert set(ids(recaller, "bread", categories=["decision", "fact"])) == {TOKENS.id, BREAD.id, LOGIN.id}
+
+
+def test_a_session_is_seen_by_itself_alone(filled: Store, recaller: Recaller) -> None:
+    mine = record(10, "Draft", "The draft is half done.", namespace="session", session="s1")
+    shared = record(11, "Holidays", "Offices close in August.", namespace="organization")
+    remember(filled, None, mine, shared, replace(mine, id="rec_00000000000000ff", session="s2"))
+    assert mine.id not in ids(recaller, "draft", mode="words")
+    assert ids(recaller, "draft half", mode="words", session="s1") == [mine.id]
+    assert ids(recaller, "draft half", mode="words", session="s3") == []
+    assert ids(recaller, "draft offices", mode="words", namespaces=["session", "project"], session="s1") == [mine.id]
+    assert ids(recaller, "draft offices", mode="words", namespaces=["organization"], session="s1") == [shared.id]
+    assert mine.id not in ids(recaller, f"draft {mine.id}", mode="words")
+
+
+def test_preferred_categories_come_before_what_fits_as_well(store: Store) -> None:
+    same = [record(n, "Tokens", "Tokens live for an hour", category=c) for n, c in enumerate(("fact", "constraint"))]
+    remember(store, None, *[replace(one, updated_at=1) for one in same])
+    recaller = Recaller(Searcher(store, nobody))
+    assert ids(recaller, "tokens") == [same[0].id, same[1].id]
+    assert ids(recaller, "tokens", prefer=["constraint"]) == [same[1].id, same[0].id]
+    assert recaller.recall("tokens", prefer=["constraint"]).results[1].factors["category"] == 0.9
+
+
+def test_a_long_record_is_ranked_by_its_best_passage_and_pushes_nobody_out(store: Store) -> None:
+    remember(store, None, record(1, "Kernel", "kernel"), passages=[f"the kernel and part {n}" for n in range(300)])
+    others = [record(n, f"Other {n}", f"a kernel, and many other words beside it, number {n}") for n in range(2, 42)]
+    remember(store, None, *others)
+    found = Recaller(Searcher(store, nobody)).recall("kernel part 217", 30, mode="words").results
+    assert (found[0].record.id, found[0].passage) == (record(1, "").id, "the kernel and part 217")
+    assert len({memory.record.id for memory in found}) == 30
+    assert found[0].words_rank == 1
+
+
+def test_a_quote_from_the_last_third_finds_its_record(store: Store, minilm_embedder: Embedder) -> None:
+    parts = [f"Chapter {n} tells of {what} at length." for n, what in enumerate(("wheat", "ships", "bells", "glass"))]
+    secret = "The vault opens to whoever hums the tune of the lighthouse keeper."
+    long = record(1, "A chronicle", "\n".join([*parts * 30, secret]))
+    remember(store, minilm_embedder, long, passages=[*parts, secret])
+    remember(store, minilm_embedder, *[record(n, f"Lighthouse {n}", "A lighthouse stands on a rock.") for n in (2, 3)])
+    found = Recaller(Searcher(store, lambda: minilm_embedder)).recall("whoever hums the tune of the lighthouse keeper")
+    assert (found.results[0].record, found.results[0].passage) == (long, secret)
+    assert (found.results[0].words_rank, found.results[0].meaning_rank) == (1, 1)
+
+
+def test_of_many_that_cite_one_file_the_newest_are_read(store: Store) -> None:
+    remember(store, None, *[record(n, f"Note {n}", "x", "src/a.py") for n in range(40)])
+    remember(store, None, *[record(100 + n, f"Other {n}", "the same words") for n in range(160)])
+    recaller = Recaller(Searcher(store, nobody))
+    found = recaller.recall("the same words as in a.py", 8)
+    assert found.explained["candidates"] == 48
+    assert [memory.factors["exact"] for memory in found.results] == [1] * 8
+    remember(store, None, *[record(1000 + n, f"More {n}", "x", "src/a.py") for n in range(40)])
+    assert recaller.recall("the same words as in a.py").results[0].factors["exact"] == 0  # 80 of 240: it tells none
+
+
+def test_a_path_is_the_askers_own_where_it_has_one(store: Store) -> None:
+    ours, theirs = (record(n, "Auth", "tokens", "src/auth.py", root=root) for n, root in ((1, b"/a"), (2, b"/b")))
+    remember(store, None, ours, theirs)
+    recaller = Recaller(Searcher(store, nobody))
+    exact = {
+        root: [m.factors["exact"] for m in recaller.recall("src/auth.py", root=root).results] for root in (b"/b", b"/c")
+    }
+    assert exact == {b"/b": [1, 0], b"/c": [1, 1]}
+    assert ids(recaller, "src/auth.py", root=b"/b")[0] == theirs.id
+
+
+class Curve:
+    """Of a model whose cosines were measured."""
+
+    floor = 0.3
+
+    def score(self, cosine: float, coverage: float) -> float:
+        """Not what any model has."""
+        return 0.25 + coverage / 2
+
+
+def test_scores_are_calibrated_and_what_is_weak_stays(filled: Store, minilm_embedder: Embedder) -> None:
+    asked: list[str] = []
+    recaller = Recaller(Searcher(filled, lambda: minilm_embedder), calibrated=lambda d: asked.append(d) or Curve())
+    found = recaller.recall("oven for bread").results
+    assert (found[0].record.id, found[0].weak) == (BREAD.id, False)
+    assert found[0].score == pytest.approx(0.25 + found[0].coverage / 2)
+    assert [memory.weak for memory in found[1:]] == [True, True]
+    assert asked == [minilm_embedder.digest]
+    none = Recaller(Searcher(filled, lambda: minilm_embedder), calibrated=lambda _: None).recall("oven").results[0]
+    assert (none.score, none.weak) == ("uncalibrated (no calibration)", None)
+
+
+def test_minilm_comes_with_its_calibration(recaller: Recaller) -> None:
+    first, *others = recaller.recall("when must a user log in again?").results
+    assert 0 < first.score < 1
+    assert (first.weak, others[-1].weak) == (False, True)
+
+
+def test_coverage_is_the_share_of_what_was_asked_for(recaller: Recaller) -> None:
+    whole, half, unknown = (recaller.recall(q).results[0] for q in ("flour oven", "flour kubernetes", "kubernetes"))
+    assert whole.coverage == 1
+    assert 0 < half.coverage < 0.5  # what nobody holds weighs more than what one does
+    assert unknown.coverage == 0
+
+
+def test_a_record_without_a_vector_is_found_by_words_and_told(filled: Store, recaller: Recaller) -> None:
+    late = record(20, "Yeast", "Yeast lifts the dough.")
+    remember(filled, None, late)
+    found = recaller.recall("yeast")
+    memory = next(memory for memory in found.results if memory.record == late)
+    assert (memory.score, memory.cosine, memory.weak) == ("uncalibrated (not embedded)", None, None)
+    assert "(meaning, 3 of 4 passages embedded)" in found.status
+    assert found.status.endswith(" · 1 passage is found by words alone: run `bankml reindex`")
+
+
+def test_freshness_is_as_seen_now(store: Store) -> None:
+    same = [replace(record(n, "Tokens", "Tokens live for an hour"), updated_at=1) for n in range(3)]
+    remember(store, None, *same)
+    now = dict(zip([one.id for one in same], ("stale", "current", "needs_review"), strict=True))
+    recaller = Recaller(Searcher(store, nobody), seen=lambda one: now[one.id])
+    assert [(m.record.id, m.freshness) for m in recaller.recall("tokens").results] == [
+        (same[1].id, "current"),
+        (same[2].id, "needs_review"),
+        (same[0].id, "stale"),
+    ]
+
+
+def test_another_model_than_the_stores_is_words_alone(filled: Store, stocked_home) -> None:
+    recaller = Recaller(Searcher(filled, lambda: binding.embedder(filled, Settings.read(), "e5-small")))
+    found = recaller.recall("oven")
+    assert [memory.record.id for memory in found.results] == [BREAD.id]
+    assert "BM25 (FTS5) alone: Model mismatch: DB uses " in found.status
+    assert "reindex --model e5-small" in found.status
+    with pytest.raises(MismatchError):
+        recaller.recall("oven", mode="meaning")
+
+
+def test_a_store_that_is_bound_to_another_model_meanwhile(filled: Store, minilm, e5) -> None:
+    """The query is embedded anew by that one: cosines of two models are never compared."""
+    before, after = choose(name=str(minilm)), choose(name=str(e5))
+    now = [before]
+    with Searcher(filled, lambda: now[0]) as searcher:
+        recaller = Recaller(searcher)
+        assert recaller.recall("oven").results[0].meaning_rank == 1
+        reindex(filled, after)
+        now[0] = after
+        found = recaller.recall("oven").results
+        expected = after.embed([f"{BREAD.title}\n{BREAD.content}"])[0] @ after.embed(["oven"], query=True)[0]
+        assert found[0].record == BREAD
+        assert found[0].cosine == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_nobody_waits_longer_than_asked(filled: Store, minilm_embedder: Embedder) -> None:
+    """The query's vector goes on being computed, and is there when it is asked for again."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow:
+        """The same, when it may."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(minilm_embedder, name)
+
+        def embed(self, *given: object, **more: object) -> object:
+            begun.set()
+            go_on.wait(60)
+            return minilm_embedder.embed(*given, **more)
+
+    recaller = Recaller(Searcher(filled, Slow))
+    found = recaller.recall("oven", wait=0.01)
+    assert found.pending
+    assert [memory.record.id for memory in found.results] == [BREAD.id]
+    assert found.results[0].score == "uncalibrated (lexical-only)"
+    begun.wait(60)
+    go_on.set()
+    until = monotonic() + 60
+    while recaller.recall("oven", wait=0.01).pending and monotonic() < until:
+        pass
+    assert recaller.recall("oven", wait=0.01).results[0].meaning_rank == 1
+
+
+def test_a_busy_engine_is_told(filled: Store, minilm_embedder: Embedder) -> None:
+    def busy() -> Embedder:
+        raise BusyError("too much to do")
+
+    found = Recaller(Searcher(filled, busy)).recall("oven", wait=0)
+    assert found.results[0].record == BREAD
+    assert "BM25 (FTS5) alone: the meaning is too much to do" in found.status
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+@pytest.mark.parametrize("mode", ["words", "meaning", "fused"])
+def test_each_mode_and_fusion_finds_it(recaller: Recaller, mode: str, fusion: str) -> None:
+    found = recaller.recall("bread from an oven", 1, mode, fusion)
+    assert [memory.record.id for memory in found.results] == [BREAD.id]
+    assert found.results[0].relevance <= 1
+
+
+def test_hostile_queries_are_answered(recaller: Recaller, odd_texts: list[str]) -> None:
+    for query in [
+        *odd_texts,
+        '"',
+        "'; DROP TABLE records; --",
+        "NEAR(a b)",
+        "a AND",
+        "*",
+        "rec_",
+        "symbol://",
+        "/" * 999,
+    ]:
+        assert recaller.recall(query).status
+
+
+def test_what_is_written_meanwhile_is_found_and_what_went_is_not(filled: Store, recaller: Recaller) -> None:
+    assert ids(recaller, "yeast")[0] != "rec_0000000000000014"
+    remember(filled, None, record(20, "Yeast", "Yeast lifts the dough."))
+    assert "rec_0000000000000014" in ids(recaller, "yeast")
+    with filled.writing() as db:
+        records.mark(db, "rec_0000000000000014", 1, status="archived")
+    assert "rec_0000000000000014" not in ids(recaller, "yeast")
