@@ -14,8 +14,8 @@ from bankml.store import Store, records
 from oracle import seeded
 from tests.library.whole import count, faults
 
-KILLS = 6
-STATEMENTS = 25  # at which a writer is killed
+KILLS, EACH = 5, 8
+STATEMENTS = 15  # at which a writer is killed
 SEED = int(os.environ.get("KILLS_SEED", "1"))
 
 # Forks a writer for each line that it reads: what is imported is imported once. No engine runs before the fork. A
@@ -169,16 +169,16 @@ def test_a_killed_writer_leaves_a_whole_store_with_all_that_it_said(tmp_path, wr
 def test_several_writers_at_once_lose_nothing_and_write_the_same_once(tmp_path, writers):
     several = [writers() for _ in range(3)]
     for number, writer in enumerate(several):
-        writer.begin(f"writer{number}", 12)
+        writer.begin(f"writer{number}", EACH)
     said = []
     for writer in several:
         found, status = writer.until_ended()
         assert status == 0
         said += found[1:-1]
-    assert len(said) == 3 * 12 * 3
+    assert len(said) == 3 * EACH * 3
     check(tmp_path / "kb.db", said)
     with Store.open(tmp_path / "kb.db") as store:
-        assert count(store, "records") == 3 * 12 + 12
+        assert count(store, "records") == 3 * EACH + EACH
         assert count(store, "chunks") == count(store, "chunks_vec")
         with store.reading() as db:
             (most,) = db.execute("SELECT max(n) FROM (SELECT count(*) AS n FROM records GROUP BY title)").fetchone()
