@@ -14,7 +14,6 @@ from bankml.library.upkeep.status import status
 from bankml.memory import instant, writing
 from bankml.memory.context import BUDGET, Pack, pack
 from bankml.memory.draft import Draft
-from bankml.memory.freshness import seen
 from bankml.memory.opening import opened
 from bankml.memory.origin import provenance
 from bankml.memory.past import as_of as look_back
@@ -176,4 +175,4 @@ class Memories:
             raise StoreError(f"there is no memory at {path}: `remember` makes one, and so does `bankml init`")
         store = Store.open(path)
         searcher = Searcher(store, lambda: embedder(store, Settings.read(), self._model))
-        return Opened(store, searcher, Recaller(searcher, seen))
+        return Opened(store, searcher, Recaller(searcher))

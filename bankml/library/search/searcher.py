@@ -10,7 +10,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
-from bankml.library.model.configuration import stamp
+from bankml.library.model.configuration import place, stamp
 from bankml.library.search import sentence
 from bankml.library.search.approximate import LARGE
 from bankml.library.search.asking import Asking, Question
@@ -38,7 +38,8 @@ class Searcher:
     """
 
     def __init__(self, store: Store, choose: Callable[[], Embedder], large: int = LARGE) -> None:
-        self._asking = Asking(choose, lambda: stamp(store.path))
+        configured = place(store.path)
+        self._asking = Asking(choose, lambda: stamp(configured))
         self._lock = threading.Lock()
         self._store = store
         self._state = State(store, large)
