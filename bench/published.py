@@ -21,7 +21,7 @@ from bankml.memory.writing import remember
 from bankml.publish.connection import connect
 from bankml.publish.store import arms, schema
 from bankml.publish.store.choice import Choice
-from bankml.publish.store.overlap import overlap
+from bankml.publish.store.overlap import overlaps
 from bankml.publish.store.publishing import publish
 from bankml.publish.store.scope import Scope
 from bankml.publish.store.words import Terms
@@ -49,7 +49,7 @@ def answers(
                 draft = Draft.of(title=section[:TITLE], content=section)
                 remember(store, Settings.read(), draft, lambda: embedder)
         done = publish(store, Choice(), dsn, allowed=["unknown"])
-        found = overlap(store, done.name, dsn, model=MODEL, count=queries)
+        found = overlaps(store, done.name, dsn, model=MODEL, count=queries)["records"]
     return {"records": done.records, "passages": done.passages, **found.json()}
 
 

@@ -1,6 +1,6 @@
 """`bankml publish --store`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,9 @@ from bankml.settings import Settings
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
-    from bankml.memory.recall.recaller import Recaller
     from bankml.publish.store.overlap import Overlap
     from bankml.publish.store.publication import Publication
+    from bankml.publish.store.shared import Shared
 
 STORE_COLUMNS = ("store", "private", "documents", "records", "passages", "embedded", "model", "published")
 
@@ -37,7 +37,7 @@ def publish_store(
 
     driver.required()
     from bankml.publish.store.choice import Choice
-    from bankml.publish.store.overlap import overlap
+    from bankml.publish.store.overlap import overlaps
     from bankml.publish.store.publishing import publish
 
     settings = Settings.read()
@@ -45,18 +45,18 @@ def publish_store(
         with progress("publishing", "passages") as show:
             choice = Choice(private, documents, tuple(paths))
             done = publish(store, choice, dsn, name, allow_licence, settings, dry_run, show)
-        checked = None
+        checked: dict[str, Overlap] = {}
         if check and not dry_run:
             with progress("comparing answers", "queries") as show:
-                checked = overlap(store, done.name, dsn, settings, model, progress=show)
+                checked = overlaps(store, done.name, dsn, settings, model, progress=show)
     if json:
-        write_json(done.json() | ({"overlap": checked.json()} if checked else {}))
+        write_json(done.json() | ({"overlap": {kind: one.json() for kind, one in checked.items()}} if checked else {}))
     else:
         _show(done, checked)
 
 
-def published(dsn: str, names: Sequence[str], model: str | None) -> "AbstractContextManager[Recaller]":
-    """The records of stores that a database has; no names: of all."""
+def published(dsn: str, names: Sequence[str], model: str | None) -> "AbstractContextManager[Shared]":
+    """Stores that a database has; no names: of all."""
     from bankml.publish import driver
 
     driver.required()
@@ -78,7 +78,7 @@ def store_row(store: dict[str, Any]) -> list[str]:
     ]
 
 
-def _show(done: "Publication", checked: "Overlap | None") -> None:
+def _show(done: "Publication", checked: "Mapping[str, Overlap]") -> None:
     facts: dict[str, Any] = {
         "store": f"{done.name} ({'with' if done.private_included else 'without'} what is private)",
         "database": done.database,
@@ -92,8 +92,7 @@ def _show(done: "Publication", checked: "Overlap | None") -> None:
     else:
         took = f", built in {done.index_seconds:.1f} s" if done.index_seconds is not None else ""
         facts["index"] = f"{done.index}{took}"
-    if checked:
-        facts["overlap"] = str(checked)
+    facts |= {f"overlap of {kind}": str(found) for kind, found in checked.items() if found.queries}
     for key, value in facts.items():
         print(printable(f"{key}: {value}"))
 

@@ -40,7 +40,7 @@ def test_a_store_is_published_checked_and_asked(here, dsn, db):
     assert (found["name"], found["records"], found["passages"], found["embedded"]) == ("team", 4, 4, 4)
     assert found["model"] == "all-MiniLM-L6-v2"
     assert len(found["digest"]) == 64
-    assert (found["overlap"]["n"], found["overlap"]["mean"]) == (10, 1.0)
+    assert (found["overlap"]["records"]["n"], found["overlap"]["records"]["mean"]) == (10, 1.0)
     asked = here("query", "--dsn", dsn, "--json", "how long does a session last?")
     assert (asked.status, asked.err) == (0, b"")
     (answer,) = asked.out.lines
@@ -50,9 +50,27 @@ def test_a_store_is_published_checked_and_asked(here, dsn, db):
     assert "BM25 (PostgreSQL) + all-MiniLM-L6-v2 (meaning, 4 of 4 passages embedded)" in answer["status"]
     assert "Hidden" not in json.dumps(answer)
     shown = here(*arguments, "--private", "--check", "--name", "all").out.decode()
-    for line in ("store: all (with what is private)", "records: 5", "overlap: 1.000 of 10 answers the same over"):
+    for line in (
+        "store: all (with what is private)",
+        "records: 5",
+        "overlap of records: 1.000 of 10 answers the same over",
+    ):
         assert line in shown
     assert "Hidden" in here("query", "--dsn", dsn, "--store", "all", "hidden").out.decode()
+
+
+def test_documents_are_searched_there(here, dsn, db, tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "moon.md").write_text("# Moon\n\nThe moon orbits the earth in a month.\n")
+    (tmp_path / "notes" / "private.md").write_text("Nobody else may read this of the moon.\n")
+    assert here("add", "--db", str(db), str(tmp_path / "notes")).status == 0
+    done = here("publish", "--store", "--db", str(db), "--dsn", dsn, "--check", "--json").out.lines[0]
+    assert (done["left_out"]["documents"], done["overlap"]["documents"]["mean"]) == (1, 1.0)
+    found = here("search", "--dsn", dsn, "--json", "what orbits the earth?").out.lines[0]
+    assert [(hit["title"], hit["store"]) for hit in found["results"]] == [("Moon", "team")]
+    assert "moon.md" in here("search", "--dsn", dsn, "--store", "team", "moon").out.decode()
+    assert here("search", "--dsn", dsn, "--type", "markdown", "moon").status == 2
+    assert here("search", "--store", "team", "moon").status == 2
 
 
 def test_what_is_wrong_is_one_sentence(here, dsn, db, monkeypatch):

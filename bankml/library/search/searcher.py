@@ -65,7 +65,7 @@ class Searcher:
         One state of the store is searched, whatever is written meanwhile. Raises InputError for what cannot be asked,
         MismatchError where another model is asked for than the store's, StoreError when it cannot be read.
         """
-        _check(query, n, mode)
+        check(query, n, mode)
         filters = Filters.of(path, type, after, before, document)
         if not tokens(query[:CHARS]):
             with self._lock, self._store.reading() as db:
@@ -126,7 +126,8 @@ class Searcher:
         self.close()
 
 
-def _check(query: object, n: object, mode: object) -> None:
+def check(query: object, n: object, mode: object) -> None:
+    """Raises InputError for what no search can be asked."""
     if not isinstance(query, str):
         raise InputError(f"the query is of type {type(query).__name__}; give a str")
     if not isinstance(n, int) or not 1 <= n <= MOST:

@@ -1,21 +1,21 @@
 """How many of a store's own answers are among those of what was published of it: overlap@10.
 
-Queries are titles of records and first sentences of what they say, the same in every run.
+Queries are titles and sentences of what is in the store, the same in every run.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from statistics import fmean, median
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
 from bankml.memory.recall.recaller import Recaller
-from bankml.publish.store.shared import shared
+from bankml.publish.store.shared import Shared, shared
 from bankml.publish.store.writer import Progress
 from bankml.settings import Settings
 from bankml.store import Store
@@ -23,7 +23,9 @@ from bankml.store import Store
 QUERIES, N = 50, 10
 SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 SHORTEST, LONGEST = 12, 200  # characters of a query
-SAMPLE = "SELECT title, content FROM records WHERE status = 'active' AND namespace <> 'session' ORDER BY id"
+RECORDS = "SELECT title, content FROM records WHERE status = 'active' AND namespace <> 'session' ORDER BY id"
+DOCUMENTS = """SELECT heading, text FROM chunks c JOIN documents d ON d.id = c.document_id WHERE d.type <> 'record'
+ORDER BY key LIMIT 1000"""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,81 @@ class Overlap:
 
     def __str__(self) -> str:
         if self.mean is None:
-            return "not measured: no record of this store is published there"
+            return "not measured: nothing of that kind is published there"
         return (
             f"{self.mean:.3f} of {self.n} answers the same over {self.queries} queries, at least {self.least:.2f} "
             f"({self.local_ms:.1f} ms here, {self.published_ms:.1f} ms there)"
         )
 
 
-def overlap(
+class Asked(Protocol):
+    """One kind of answers, of both sides."""
+
+    def own(self, query: str) -> Sequence[Hashable]:
+        """Of the store, best first."""
+
+    def published(self, query: str) -> Sequence[Hashable]:
+        """Of the database, by the same names."""
+
+    def there(self, answers: Sequence[Hashable]) -> Collection[Hashable]:
+        """Those of the store's answers that were published."""
+
+
+def overlap(asked: Asked, queries: Sequence[str], progress: Progress | None = None) -> Overlap:
+    """Of one kind of answers."""
+    shares, here, there = list[float](), list[float](), list[float]()
+    for done, query in enumerate(queries, 1):
+        start = perf_counter()
+        own = asked.own(query)
+        middle = perf_counter()
+        found = set(asked.published(query))
+        end = perf_counter()
+        if possible := set(asked.there(own)):
+            shares.append(len(found & possible) / len(possible))
+            here.append((middle - start) * 1e3)
+            there.append((end - middle) * 1e3)
+        if progress:
+            progress(done, len(queries))
+    if not shares:
+        return Overlap(0, N, None, None, None, None)
+    return Overlap(len(shares), N, fmean(shares), min(shares), median(here), median(there))
+
+
+@dataclass(frozen=True)
+class Records:
+    """What `bankml query` answers, by id."""
+
+    recaller: Recaller
+    shared: Shared
+
+    def own(self, query: str) -> Sequence[Hashable]:
+        return [one.record.id for one in self.recaller.recall(query, N).results]
+
+    def published(self, query: str) -> Sequence[Hashable]:
+        return [one.record.id for one in self.shared.recall(query, N).results]
+
+    def there(self, answers: Sequence[Hashable]) -> Collection[Hashable]:
+        return self.shared.holders([str(id) for id in answers])
+
+
+@dataclass(frozen=True)
+class Documents:
+    """What `bankml search` answers, by passage."""
+
+    searcher: Searcher
+    shared: Shared
+
+    def own(self, query: str) -> Sequence[Hashable]:
+        return [hit.id for hit in self.searcher.search(query, N).results]
+
+    def published(self, query: str) -> Sequence[Hashable]:
+        return [hit.id for hit in self.shared.search(query, N).results]
+
+    def there(self, answers: Sequence[Hashable]) -> Collection[Hashable]:
+        return self.shared.passages([int(str(id)) for id in answers])
+
+
+def overlaps(
     store: Store,
     name: str,
     dsn: str | None = None,
@@ -61,34 +130,24 @@ def overlap(
     model: str | None = None,
     count: int = QUERIES,
     progress: Progress | None = None,
-) -> Overlap:
-    """Of the records of the store that is published as `name`. Raises as `shared` and `Recaller.recall`."""
+) -> dict[str, Overlap]:
+    """Of the records and the documents of the store that is published as `name`.
+
+    Raises as `shared`, `Recaller.recall` and `Searcher.search`.
+    """
     settings = settings or Settings.read()
-    asked, shares, here, there = sample(store, count), list[float](), list[float](), list[float]()
     choose = partial(binding.embedder, store, settings, model)
     with Searcher(store, choose) as searcher, shared(dsn, [name], settings, model) as published:
-        local = Recaller(searcher)
-        for done, query in enumerate(asked, 1):
-            start = perf_counter()
-            own = [one.record.id for one in local.recall(query, N).results]
-            middle = perf_counter()
-            found = {one.record.id for one in published.recall(query, N).results}
-            end = perf_counter()
-            if possible := published.holders(own):
-                shares.append(len(found & possible.keys()) / len(possible))
-                here.append((middle - start) * 1e3)
-                there.append((end - middle) * 1e3)
-            if progress:
-                progress(done, len(asked))
-    if not shares:
-        return Overlap(0, N, None, None, None, None)
-    return Overlap(len(shares), N, fmean(shares), min(shares), median(here), median(there))
+        return {
+            "records": overlap(Records(Recaller(searcher), published), sample(store, RECORDS, count), progress),
+            "documents": overlap(Documents(searcher, published), sample(store, DOCUMENTS, count), progress),
+        }
 
 
-def sample(store: Store, count: int = QUERIES) -> list[str]:
+def sample(store: Store, query: str = RECORDS, count: int = QUERIES) -> list[str]:
     """As many queries at most, drawn by the digest of each."""
     with store.reading() as db:
-        rows = db.execute(SAMPLE).fetchall()
+        rows = db.execute(query).fetchall()
     texts = dict.fromkeys(text for title, content in rows for text in (title, *_sentence(content)))
     fitting = [text[:LONGEST] for text in texts if len(text) >= SHORTEST]
     return sorted(fitting, key=lambda text: sha256(text.encode("utf-8", "replace")).hexdigest())[:count]

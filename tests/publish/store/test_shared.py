@@ -16,7 +16,7 @@ from bankml.memory.recall.wanted import Wanted
 from bankml.publish.connection import connect
 from bankml.publish.store import arms, index, publishing, schema
 from bankml.publish.store.choice import Choice
-from bankml.publish.store.overlap import overlap, sample
+from bankml.publish.store.overlap import DOCUMENTS, Documents, overlap, overlaps, sample
 from bankml.publish.store.scope import Scope
 from bankml.publish.store.shared import Shared, shared
 from bankml.publish.store.vectors import Vectors
@@ -91,7 +91,7 @@ def ids(found):
 
 
 def test_answers_are_those_of_the_store(place, team, minilm):
-    found = overlap(team, "team", place, model=str(minilm), count=20)
+    found = overlaps(team, "team", place, model=str(minilm), count=20)["records"]
     assert (found.queries, found.n) == (20, 10)
     assert found.mean >= 0.95
     assert found.least >= 0.7
@@ -103,7 +103,12 @@ def test_a_whole_store_gives_the_same_order_and_the_same_numbers(postgres, team,
     publish(team, Choice(private=True), dsn)
     with connect(dsn, read_only=True) as connection:
         ask = asking(connection, minilm_embedder)
-        for query in (*sample(team, 6), "how are vectors kept in src/part7.py?", "rec_0000000000000007", "zzz vectors"):
+        for query in (
+            *sample(team, count=6),
+            "how are vectors kept in src/part7.py?",
+            "rec_0000000000000007",
+            "zzz vectors",
+        ):
             for options in ({}, {"fusion": "rrf"}, {"mode": "words"}, {"mode": "meaning"}, {"tags": ("even",)}):
                 here, there = own.recall(query, 10, **options), ask.recall(query, 10, **options)
                 assert ids(here) == ids(there)
@@ -125,7 +130,7 @@ def test_a_whole_store_gives_the_same_order_and_the_same_numbers(postgres, team,
 def test_few_are_scored_first_and_all_where_that_may_not_be_enough(place, team, monkeypatch):
     with connect(place, read_only=True) as connection, connection.transaction():
         schema.look(connection)
-        for query in sample(team, 20):
+        for query in sample(team, count=20):
             terms, scope = Terms.read(connection, query, (1,)), Scope((1,), _wanted())
             every = arms.by_words(connection, scope, terms, 10)
             with monkeypatch.context() as patch:
@@ -269,3 +274,34 @@ def test_wide_vectors_are_found_as_halves(dsn, store, tmp_path_factory):
 
 def _wanted():
     return Wanted.of()
+
+
+def test_documents_are_found_as_in_the_store(dsn, store, minilm_embedder, added):
+    lines = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if len(line) > 60][:60]
+    for number in range(0, len(lines), 20):
+        added(
+            store,
+            minilm_embedder,
+            f"/team/{number}.md",
+            [line[:400] for line in [*lines[number : number + 20], lines[0]]],
+        )
+    remember(store, minilm_embedder, record(1, "A record", lines[0][:400]))
+    publish(store, Choice(), dsn)
+    with Searcher(store, lambda: minilm_embedder) as searcher, connect(dsn, read_only=True) as connection:
+        asked = asking(connection, minilm_embedder)
+        for query in (*sample(store, DOCUMENTS, 5), "the bytes of a file", lines[0][:60]):
+            for mode in ("fused", "words", "meaning"):
+                here, there = searcher.search(query, 10, mode), asked.search(query, 10, mode)
+                assert [hit.text for hit in here.results] == [hit.text for hit in there.results]
+                for one, other in zip(here.results, there.results, strict=True):
+                    assert (other.id, other.path, other.words_rank, other.store) == (
+                        one.id,
+                        one.path,
+                        one.words_rank,
+                        "team",
+                    )
+                    assert other.score == pytest.approx(one.score, abs=1e-4)
+        assert asked.search("?!").results == []
+        assert "63 passages" in asked.search("file").status
+        found = overlap(Documents(searcher, asked), sample(store, DOCUMENTS, 5))
+    assert found.mean == 1.0
