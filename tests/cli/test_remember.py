@@ -71,7 +71,8 @@ def test_embedding_is_left_out_where_that_is_wanted(here, stocked_home, monkeypa
     assert done.out.lines[0]["embedded"] == 0
     assert done.out.lines[0]["status"].startswith("BANKML_DISABLE_WRITE_EMBEDDING is set")
     monkeypatch.delenv("BANKML_DISABLE_WRITE_EMBEDDING")
-    assert here("reindex").status == 0
+    assert b"`bankml reindex --missing`: 1 chunks have no vector" in here("status").out
+    assert here("reindex", "--missing").out == b"1 of 1 chunks embedded with all-MiniLM-L6-v2 (384 dimensions)\n"
     again = here("decide", "Sessions expire", "A token lives for an hour.", "--json")
     assert (again.out.lines[0]["existing"], again.out.lines[0]["embedded"]) == (True, 1)
 

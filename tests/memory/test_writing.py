@@ -9,6 +9,7 @@ import pytest
 
 from bankml.embedders import choose
 from bankml.errors import BusyError, InputError, MismatchError, StoreError, UnavailableError
+from bankml.library.upkeep.missing import embed_missing
 from bankml.library.upkeep.reindex import reindex
 from bankml.memory import embedding
 from bankml.memory.writing import Written, remember, revise
@@ -291,7 +292,7 @@ def test_a_write_waits_only_so_long_for_a_busy_engine(store, settings, draft, em
         done = remember(store, settings, draft(), embedder)
     assert (done.embedded, done.why) == (
         0,
-        "the model had no more than 0.2 s for it: `bankml reindex` embeds what is left",
+        "the model had no more than 0.2 s for it: `bankml reindex --missing` embeds what is left",
     )
     assert found(store, done.id)
 
@@ -301,9 +302,9 @@ def test_what_was_embedded_in_time_is_kept(store, settings, draft, embedder):
     looks = iter(range(10))
     wanted = draft(content="\n\n".join(f"Paragraph {n} of many words about {n}. " * 20 for n in range(60)))
     done = remember(store, replace(settings, disable_write_embedding=True), wanted, embedder)
-    assert done.why == "BANKML_DISABLE_WRITE_EMBEDDING is set: `bankml reindex` embeds it"
+    assert done.why == "BANKML_DISABLE_WRITE_EMBEDDING is set: `bankml reindex --missing` embeds it"
     why = embedding.embed_record(store, embedder(), done.id, lambda: 0.0 if next(looks, None) is not None else 99.0)
-    assert why == "the model had no more than 5 s for it: `bankml reindex` embeds what is left"
+    assert why == "the model had no more than 5 s for it: `bankml reindex --missing` embeds what is left"
     assert 0 < count(store, "chunks_vec") < done.passages
     assert faults(store) == []
 
@@ -333,6 +334,7 @@ def test_what_was_not_embedded_is_by_reindex(store, settings, draft, embedder):
     wanted = draft(content="\n\n".join(f"Paragraph {n} of words about {n}. " * 9 for n in range(40)))
     done = remember(store, replace(settings, disable_write_embedding=True), wanted, embedder)
     assert done.passages > 3
+    assert embed_missing(store, embedder()).embedded == done.passages
     assert reindex(store, embedder()).embedded == done.passages
     assert remember(store, settings, wanted, embedder).embedded == done.passages
 
