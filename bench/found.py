@@ -66,7 +66,11 @@ def of(language: Language, embedder: Embedder, model: Model) -> Iterator[Line]:
         shelf = Shelf(Path(folder) / "kb.db", embedder, model)
         with shelf.store, Searcher(shelf.store, lambda: embedder) as searcher:
             asked = Asked(searcher, _filled(shelf, language, model))
-            yield {"kind": "queries", "method": "embedding", **_times([_ms(embedder, text) for text in queries.values()])}
+            yield {
+                "kind": "queries",
+                "method": "embedding",
+                **_times([_ms(embedder, text) for text in queries.values()]),
+            }
             for kind, methods in ((RECORDS, of_records(asked)), (DOCUMENTS, of_documents(asked))):
                 for method, search in methods.items():
                     search(next(iter(queries.values())))

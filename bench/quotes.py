@@ -60,7 +60,9 @@ def measured(embedder: Embedder, model: Model, long: Sequence[str], others: int)
         with shelf.store, Searcher(shelf.store, lambda: embedder) as searcher:
             ids, recaller = shelf.remember(texts), Recaller(searcher)
             ways: dict[str, dict[str, Any]] = {"words": {"mode": "words"}, "meaning": {"mode": "meaning"}}
-            ways |= {"rrf": {"fusion": "rrf"}, "convex": {}} | {f"convex α={alpha}": {"alpha": alpha} for alpha in ALPHAS}
+            ways |= {"rrf": {"fusion": "rrf"}, "convex": {}} | {
+                f"convex α={alpha}": {"alpha": alpha} for alpha in ALPHAS
+            }
             ranked = {
                 way: [[one.record.id for one in recaller.recall(text, **how).results] for text in quotes]
                 for way, how in ways.items()

@@ -46,7 +46,7 @@ class Shelf:
             self._embed(db, replaced)
         return replaced.document_id
 
-    def _embed(self, db, replaced: Replaced) -> None:  # noqa: ANN001
+    def _embed(self, db, replaced: Replaced) -> None:
         ids, texts = zip(*replaced.added, strict=True)
         vectors.insert(db, ids, self._recipe, self._model.documents(texts))
 

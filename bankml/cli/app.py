@@ -11,6 +11,7 @@ import typer
 import bankml
 from bankml.cli import (
     add,
+    config,
     context,
     convert,
     doctor,
@@ -71,6 +72,7 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.add_typer(config.app, name="config")
 app.command()(remember.remember)
 app.command()(remember.decide)
 app.command()(remember.feedback)

@@ -8,6 +8,8 @@ import typer
 from bankml.cli.history import AllowLicence
 from bankml.cli.output import AsJson, Model, table, write_facts, write_json
 from bankml.cli.progress import progress
+from bankml.cli.published_store import STORE_COLUMNS, publish_store, store_row
+from bankml.cli.store import Db
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:
@@ -33,25 +35,55 @@ def publish(
     context: typer.Context,
     history: Annotated[Path | None, typer.Option(help="The .history file.", show_default=False)] = None,
     agent: Annotated[str | None, typer.Option(help="The agent's slug, such as ada.", show_default=False)] = None,
+    store: Annotated[
+        bool, typer.Option("--store", help="Publish records and passages of the knowledge base, not a history.")
+    ] = False,
+    db: Db = None,
     include_private: Annotated[
-        bool, typer.Option("--include-private", help="Publish the history's lines and their vectors too.")
+        bool,
+        typer.Option(
+            "--include-private",
+            "--private",
+            help="Publish what is private too: a history's lines and their vectors; of a store what is of a session "
+            "or named private.",
+        ),
+    ] = False,
+    documents: Annotated[
+        bool, typer.Option("--documents/--no-documents", help="Of a store: passages of documents beside its records.")
+    ] = True,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Of a store: only documents that match, as of `search` (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Of a store: also ask both sides and tell how many answers are the same.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done and change nothing.")] = False,
     dsn: Dsn = None,
-    name: Annotated[str | None, typer.Option(help="The agent's name for people.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The agent's or the store's name for people.", show_default=False)
+    ] = None,
     model: Model = None,
     allow_licence: AllowLicence = None,
     json: AsJson = False,
 ) -> None:
-    """Put an agent into PostgreSQL, all at once: without its history's lines unless --include-private is given.
+    """Put an agent or a store into PostgreSQL, all at once, and nothing private unless --include-private is given.
 
     `bankml publish status` shows what is there.
     """
     if context.invoked_subcommand is not None:
         return
+    if store:
+        given = (db, dsn, name, include_private, documents, path or (), allow_licence or (), dry_run, check, model)
+        publish_store(*given, json=json)
+        return
     for option, value in (("--history", history), ("--agent", agent)):
         if value is None:
-            context.fail(f"Missing option '{option}'")
+            context.fail(f"Missing option '{option}', or --store for a knowledge base")
     assert history is not None
     assert agent is not None
     from bankml import publish as module
@@ -76,7 +108,7 @@ def publish(
 
 @app.command()
 def status(context: typer.Context, dsn: Dsn = None, json: AsJson = False) -> None:
-    """Show what was published: the agents, their lines and vectors, the index, the extensions."""
+    """Show what was published: the agents, their lines and vectors, the stores, the index, the extensions."""
     from bankml.publish import status as found_in
 
     before = context.parent.params if context.parent else {}  # options that stand before `status`
@@ -97,6 +129,9 @@ def status(context: typer.Context, dsn: Dsn = None, json: AsJson = False) -> Non
     if found["agents"]:
         print()
         table(COLUMNS, [_row(agent) for agent in found["agents"]])
+    if found["stores"]:
+        print()
+        table(STORE_COLUMNS, [store_row(store) for store in found["stores"]])
 
 
 def _show(result: "Published") -> None:

@@ -1,15 +1,23 @@
 """`bankml query`."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bankml.cli.output import AsJson, Model, write_json
 from bankml.cli.past import instant_of
+from bankml.cli.published_store import published
 from bankml.cli.search import Mode
 from bankml.cli.store import Db, opened
 from bankml.settings import Settings
+
+if TYPE_CHECKING:
+    from bankml.memory.recall.recalled import Recalled
+    from bankml.memory.recall.recaller import Recaller
 
 N = 10
 
@@ -87,31 +95,36 @@ def query(
             show_default=False,
         ),
     ] = None,
+    dsn: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask stores that were published to this PostgreSQL (`bankml publish --store`); as of `publish`.",
+            show_default=False,
+        ),
+    ] = None,
+    store: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="With --dsn: only the store published as this.", show_default=False),
+    ] = None,
     model: Model = None,
     db: Db = None,
     json: AsJson = False,
 ) -> None:
     """Print what is remembered that answers best; the last line says what ranked, and what is missing."""
-    from bankml.library.model.binding import embedder
-    from bankml.library.model.wanted import named
-    from bankml.library.search.searcher import Searcher
     from bankml.memory.instant import iso
-    from bankml.memory.past import as_of as look_back
-    from bankml.memory.recall.recaller import Recaller
     from bankml.memory.root import here
 
-    if model is not None:
-        named(model)
+    if store and dsn is None:
+        raise typer.BadParameter("it names a store of a database: give --dsn too", param_hint="--store")
     others = [name.value for name in namespace or () if name != Namespace.project]
     refused = {"--explain": explain, "--mode meaning": mode == Mode.meaning, f"--namespace {', '.join(others)}": others}
-    at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer})
-    root = here()
-    with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
-        recaller, asked = Recaller(searcher), " ".join(query)
-        statuses: list[str] = [*status] if status else ["active"]
-        if at is not None:
-            found = look_back(recaller, asked, at, results, statuses, category or (), tag or ())
-        else:
+    at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer, "--dsn": dsn})
+    root, asked = here(), " ".join(query)
+    statuses: list[str] = [*status] if status else ["active"]
+    if at is not None:
+        found = _of_then(db, asked, at, results, statuses, category or (), tag or ())
+    else:
+        with _own(db, model) if dsn is None else published(dsn, store or (), model) as recaller:
             found = recaller.recall(
                 asked,
                 results,
@@ -133,3 +146,25 @@ def query(
         from bankml.cli.records import write_recalled
 
         write_recalled(found, root, explain)
+
+
+@contextmanager
+def _own(db: Path | None, model: str | None = None) -> "Iterator[Recaller]":
+    """The records of a store of this machine."""
+    from bankml.library.model.binding import embedder
+    from bankml.library.model.wanted import named
+    from bankml.library.search.searcher import Searcher
+    from bankml.memory.recall.recaller import Recaller
+
+    if model is not None:
+        named(model)
+    with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
+        yield Recaller(searcher)
+
+
+def _of_then(db: Path | None, query: str, at: int, n: int, *narrowed: "Sequence[str]") -> "Recalled":
+    """What the records said at `at`."""
+    from bankml.memory.past import as_of
+
+    with _own(db) as recaller:
+        return as_of(recaller, query, at, n, *narrowed)

@@ -4,6 +4,7 @@ from typing import Any
 
 from bankml.publish.connection import Connection, connect, place
 from bankml.publish.schema import Schema, look
+from bankml.publish.store.listed import stores
 from bankml.settings import Settings
 
 AGENTS = """
@@ -25,7 +26,7 @@ FIELDS = ("slug", "name", "private_included", "published_at", "model", "digest",
 
 
 def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[str, Any]:
-    """Of the database: where it is, its version and extensions, the width of vectors, the index, and each agent.
+    """Of the database: where it is, its version and extensions, the width of vectors, the index, agents and stores.
 
     Raises InputError and StoreError as `publish` does. Nothing is changed.
     """
@@ -41,6 +42,7 @@ def contents(dsn: str | None = None, settings: Settings | None = None) -> dict[s
             "index": schema.index,
             **{name: sum(agent[name] for agent in agents) for name in COUNTS},
             "agents": agents,
+            "stores": stores(connection),
         }
 
 

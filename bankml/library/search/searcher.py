@@ -10,7 +10,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
-from bankml.library.model.configuration import stamp
+from bankml.library.model.configuration import place, stamp
 from bankml.library.search import sentence
 from bankml.library.search.approximate import LARGE
 from bankml.library.search.asking import Asking, Question
@@ -38,7 +38,8 @@ class Searcher:
     """
 
     def __init__(self, store: Store, choose: Callable[[], Embedder], large: int = LARGE) -> None:
-        self._asking = Asking(choose, lambda: stamp(store.path))
+        configured = place(store.path)
+        self._asking = Asking(choose, lambda: stamp(configured))
         self._lock = threading.Lock()
         self._store = store
         self._state = State(store, large)
@@ -64,7 +65,7 @@ class Searcher:
         One state of the store is searched, whatever is written meanwhile. Raises InputError for what cannot be asked,
         MismatchError where another model is asked for than the store's, StoreError when it cannot be read.
         """
-        _check(query, n, mode)
+        check(query, n, mode)
         filters = Filters.of(path, type, after, before, document)
         if not tokens(query[:CHARS]):
             with self._lock, self._store.reading() as db:
@@ -125,7 +126,8 @@ class Searcher:
         self.close()
 
 
-def _check(query: object, n: object, mode: object) -> None:
+def check(query: object, n: object, mode: object) -> None:
+    """Raises InputError for what no search can be asked."""
     if not isinstance(query, str):
         raise InputError(f"the query is of type {type(query).__name__}; give a str")
     if not isinstance(n, int) or not 1 <= n <= MOST:

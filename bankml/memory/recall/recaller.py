@@ -20,6 +20,8 @@ from bankml.settings import Settings
 from bankml.store import Record
 from bankml.store.record import CATEGORIES, Freshness
 
+QUOTED = 0.5  # of the query's terms, by idf: what holds fewer is not taken apart to see whether it holds a quote
+
 
 class Recaller:
     """The records of one searcher's store; safe to use from many threads.
@@ -118,9 +120,16 @@ def _evidence(
 
 
 def _named(asked: Asked, found: Candidates, records: dict[int, Record]) -> set[int]:
-    """What the query names, of the asker's own folder if any of it is: a path there is another file elsewhere."""
+    """What the query names or quotes, where meaning alone was not asked for.
+
+    Of what it names, that of the asker's own folder if there is any: a path there is another file elsewhere.
+    """
+    if asked.mode == "meaning":
+        return set()
     named = {one for one in found.by_name if one in records and asked.identifiers.named(records[one])}
-    return {one for one in named if asked.root and records[one].root == asked.root} or named
+    named = {one for one in named if asked.root and records[one].root == asked.root} or named
+    worth = (one for one in records if found.coverage.get(one, 0.0) > QUOTED)
+    return named | {one for one in worth if asked.quotes.stand_in(records[one].text)}
 
 
 def _memory(
