@@ -84,6 +84,8 @@ class Encoder:
         self.backend: str = self._engine.backend
         self.threads: int = self._engine.threads
         for sentence in self._engine.warnings:
+            if pooling and sentence.startswith("bert.pooling_type"):  # nothing is assumed
+                continue
             warnings.warn(f"{self.path}: {sentence.strip(' .')}", ModelWarning, stacklevel=2)
 
     @cached_property

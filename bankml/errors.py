@@ -39,6 +39,10 @@ class ShortError(ModelError):
     """A model that was not loaded because the memory that is available does not suffice for it."""
 
 
+class PoolingError(ModelError):
+    """A model that does not say how token vectors become one, where nobody else said it."""
+
+
 class NotFetchedError(ModelError):
     """A model that is not here and cannot be had now: nothing answers, or downloads are forbidden."""
 

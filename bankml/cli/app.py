@@ -11,6 +11,8 @@ import typer
 import bankml
 from bankml.cli import (
     add,
+    config,
+    context,
     convert,
     doctor,
     embed,
@@ -20,6 +22,7 @@ from bankml.cli import (
     history_open,
     history_verify,
     init,
+    mcp,
     publish,
     query,
     reindex,
@@ -69,11 +72,14 @@ app.command("eval")(evaluate.evaluate)
 app.command()(add.add)
 app.command()(transfer.export)
 app.command("import")(transfer.restore)
+app.add_typer(config.app, name="config")
 app.command()(remember.remember)
 app.command()(remember.decide)
 app.command()(remember.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
+app.command()(mcp.mcp)
+app.command()(context.context)
 
 
 def _version(wanted: bool) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bankml.cli import calibrate as calibrations
 from bankml.cli.output import AsJson, note, table, write_json
 from bankml.cli.progress import counted
 from bankml.errors import InputError, StoreError
@@ -32,17 +33,38 @@ Data = Annotated[
     typer.Option(help="A folder with the packages debian-faq… or their pages; may be given again.", show_default=False),
 ]
 Plot = Annotated[Path | None, typer.Option(help="Draw the figures into this SVG file.", show_default=False)]
+Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate", help="Fit from which cosine on a model's results mean something, and how much; and keep it."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Where --calibrate keeps it.", show_default="calibrations.json of BANKML_HOME"),
+]
 
 
 def evaluate(
-    model: Models = None, language: Languages = None, data: Data = None, plot: Plot = None, json: AsJson = False
+    model: Models = None,
+    language: Languages = None,
+    data: Data = None,
+    plot: Plot = None,
+    calibrate: Calibrate = False,
+    output: Output = None,
+    json: AsJson = False,
 ) -> None:
     """Measure search by words, by meaning and by both, on the Debian FAQ in ten languages (fetched once, 4 MB)."""
     from bankml.evaluation import report, summary
 
     if plot and plot.suffix.lower() != ".svg":
         raise InputError(f"--plot is {plot}; name a file that ends in .svg")
+    if output and not calibrate:
+        raise InputError(f"--output is {output}, and nothing is calibrated: give --calibrate too")
     languages, pages = _read(language, data or [])
+    if calibrate:
+        text = report.data(languages, pages) if json else None
+        return calibrations.calibrate(model or MODELS, languages, bool(language), output, plot, text)
     with _measured(model or MODELS, languages) as results:
         figures = [(one, list(summary.rows(one.measured)), list(summary.differences(one.measured))) for one in results]
         if plot:

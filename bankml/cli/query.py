@@ -1,14 +1,15 @@
 """`bankml query`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bankml.cli.output import AsJson, Model, write_json
+from bankml.cli.past import instant_of
 from bankml.cli.published_store import published
 from bankml.cli.search import Mode
 from bankml.cli.store import Db, opened
@@ -86,6 +87,14 @@ def query(
         typer.Option(metavar="TAG", help="Only records that have it (repeatable: all of them).", show_default=False),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also tell what ranked each.")] = False,
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="What records of the project said then: 2026-01-31, 2026-01-31T09:30Z. Found by what they say now.",
+            show_default=False,
+        ),
+    ] = None,
     dsn: Annotated[
         str | None,
         typer.Option(
@@ -102,27 +111,37 @@ def query(
     json: AsJson = False,
 ) -> None:
     """Print what is remembered that answers best; the last line says what ranked, and what is missing."""
+    from bankml.memory.instant import iso
     from bankml.memory.root import here
 
     if store and dsn is None:
         raise typer.BadParameter("it names a store of a database: give --dsn too", param_hint="--store")
-    root = here()
-    with _own(db, model) if dsn is None else published(dsn, store or (), model) as recaller:
-        found = recaller.recall(
-            " ".join(query),
-            results,
-            mode.value,
-            fusion.value,
-            statuses=status or ["active"],
-            categories=category or (),
-            namespaces=namespace or (),
-            session=session,
-            tags=tag or (),
-            root=root,
-            prefer=prefer or (),
-        )
+    others = [name.value for name in namespace or () if name != Namespace.project]
+    refused = {"--explain": explain, "--mode meaning": mode == Mode.meaning, f"--namespace {', '.join(others)}": others}
+    at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer, "--dsn": dsn})
+    root, asked = here(), " ".join(query)
+    statuses: list[str] = [*status] if status else ["active"]
+    if at is not None:
+        found = _of_then(db, asked, at, results, statuses, category or (), tag or ())
+    else:
+        with _own(db, model) if dsn is None else published(dsn, store or (), model) as recaller:
+            found = recaller.recall(
+                asked,
+                results,
+                mode.value,
+                fusion.value,
+                statuses=statuses,
+                categories=category or (),
+                namespaces=namespace or (),
+                session=session,
+                tags=tag or (),
+                root=root,
+                prefer=prefer or (),
+            )
     if json:
-        write_json(_object(found, root, explain))
+        from bankml.memory.recall.answer import answer
+
+        write_json(answer(found, root, explain) | ({} if at is None else {"as_of": iso(at)}))
     else:
         from bankml.cli.records import write_recalled
 
@@ -130,7 +149,7 @@ def query(
 
 
 @contextmanager
-def _own(db: Path | None, model: str | None) -> "Iterator[Recaller]":
+def _own(db: Path | None, model: str | None = None) -> "Iterator[Recaller]":
     """The records of a store of this machine."""
     from bankml.library.model.binding import embedder
     from bankml.library.model.wanted import named
@@ -143,13 +162,9 @@ def _own(db: Path | None, model: str | None) -> "Iterator[Recaller]":
         yield Recaller(searcher)
 
 
-def _object(found: "Recalled", root: bytes, explain: bool) -> dict[str, Any]:
-    from bankml.memory.recall.compact import compact
+def _of_then(db: Path | None, query: str, at: int, n: int, *narrowed: "Sequence[str]") -> "Recalled":
+    """What the records said at `at`."""
+    from bankml.memory.past import as_of
 
-    results = [compact(memory, root, found.marks) for memory in found.results]
-    if not explain:
-        return {"results": results, "status": found.status}
-    explained = [
-        result | {"explained": memory.explained} for result, memory in zip(results, found.results, strict=True)
-    ]
-    return {"results": explained, "status": found.status, "explained": found.explained}
+    with _own(db) as recaller:
+        return as_of(recaller, query, at, n, *narrowed)

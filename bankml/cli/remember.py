@@ -146,12 +146,12 @@ def feedback(
     from bankml.memory.origin import provenance
     from bankml.memory.root import here
     from bankml.memory.verdicts import feedback as give
+    from bankml.memory.verdicts import judged
 
     with opened(db) as store:
         found = give(store, record, verdict, comment, provenance("bankml feedback", here(), agent))
     if json:
-        facts = {"status": found.status, "freshness": found.freshness, "confidence": found.confidence}
-        write_json({"id": found.id, "verdict": verdict, **facts})
+        write_json(judged(found, verdict))
     else:
         print(f"{found.id} is {found.status}, {found.freshness}, of confidence {found.confidence:g}")
 
@@ -229,7 +229,7 @@ class _Write:
 
     def _tell(self, written: "Written", done: str) -> None:
         if self.json:
-            write_json(_object(written))
+            write_json(written.object())
             return
         for path in written.unread:
             note(f"{os.fsdecode(path)} cannot be read as a file, so a change of it will not be seen")
@@ -239,19 +239,6 @@ class _Write:
             note(f"{written.clipped:,} tokens of it are more than the model reads: words find them, meaning does not")
         instead = f" in place of {', '.join(written.superseded)}" if written.superseded else ""
         print(printable(f"{written.id} {'is there already' if written.existing else done}{instead}"))
-
-
-def _object(written: "Written") -> dict[str, Any]:
-    return {
-        "id": written.id,
-        "existing": written.existing,
-        "superseded": list(written.superseded),
-        "passages": written.passages,
-        "embedded": written.embedded,
-        "clipped": written.clipped,
-        "unread": [os.fsdecode(path) for path in written.unread],
-        "status": written.why,
-    }
 
 
 def _check_revision(content: str | None, others: dict[str, Any]) -> None:

@@ -1,8 +1,7 @@
 """`bankml search`."""
 
-from dataclasses import asdict
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -93,15 +92,10 @@ def search(
 
 def _write(found: "Found", explain: bool, json: bool) -> None:
     if json:
-        write_json(_object(found, explain))
+        from bankml.library.search.answer import answer
+
+        write_json(answer(found, explain))
         return
     from bankml.cli.passages import write_passages
 
     write_passages(found, explain)
-
-
-def _object(found: "Found", explain: bool) -> dict[str, Any]:
-    from bankml.library.search.snippet import snippet
-
-    results = [{**asdict(hit), "snippet": snippet(hit.text, found.marks)._asdict()} for hit in found.results]
-    return {"results": results, "status": found.status} | ({"explained": found.explained} if explain else {})

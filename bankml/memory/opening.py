@@ -12,14 +12,14 @@ from bankml.settings import Settings
 from bankml.store import Store
 
 
-def opened(path: Path, settings: Settings) -> Store:
+def opened(path: Path, settings: Settings, model: str | None = None) -> Store:
     """The store at `path`. One that is made has the name of its model recorded, as by `init`; nothing is downloaded.
 
-    The first write that finds the model on this machine binds the store to it. Raises StoreError.
+    `model`: as --model. The first write that finds the model on this machine binds the store to it. Raises StoreError.
     """
     if not missing(path):
         return Store.open(path)
-    wanted = asked(path, settings)
+    wanted = asked(path, settings, model)
     store = Store.create(path)
     with suppress(Error):  # a name that means nothing keeps nobody from writing; what is to embed says it
         name = (

@@ -1,70 +1,69 @@
 """What the records of a project said at a time, as far as that was asserted."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bankml.errors import InputError
 from bankml.library.search import sentence
+from bankml.library.search.asking import Question
+from bankml.library.search.ranking import NOTHING
+from bankml.library.search.state import State
 from bankml.library.search.words import CHARS, Words
 from bankml.memory import instant
-from bankml.store import Store, config, records
-from bankml.store.record import Assertion, Category, Record, Status, encoded
+from bankml.memory.recall.asked import Asked
+from bankml.memory.recall.candidates import Best, Pool, coverage
+from bankml.memory.recall.judged import LEXICAL_ONLY
+from bankml.memory.recall.recalled import Memory, Recalled
+from bankml.memory.recall.recaller import Recaller
+from bankml.memory.recall.wanted import Wanted
+from bankml.store import records
+from bankml.store.record import Assertion, Record
 from bankml.terms import tokens
 
-MOST = 1000  # records that are asked for at once
-
 # An assertion holds from valid_from on, up to and without valid_to.
-HOLDS = "valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)"
-PASSAGES = f"""SELECT c.id, r.id FROM records r JOIN chunks c ON c.document_id = r.document_id
-    WHERE r.namespace = 'project' AND r.status IN (SELECT value FROM json_each(:statuses))
-    AND (:categories = '[]' OR r.category IN (SELECT value FROM json_each(:categories)))
-    AND NOT EXISTS (
-        SELECT 1 FROM json_each(:tags) t WHERE t.value NOT IN (SELECT value FROM json_each(r.tags))
-    ) AND EXISTS (SELECT 1 FROM assertions a WHERE a.record_id = r.id AND {HOLDS}) ORDER BY c.id"""
+HOLDING = """SELECT r.document_id FROM records r WHERE EXISTS (
+        SELECT 1 FROM assertions a WHERE a.record_id = r.id
+        AND a.valid_from <= :at AND (a.valid_to IS NULL OR a.valid_to > :at)
+    ) ORDER BY r.document_id"""
 
 
 @dataclass(frozen=True, slots=True)
-class Then:
-    """`record`: as it is now, but for content and confidence. `score`: BM25 of the words that it has now."""
+class _Then:
+    """A record with what it said then."""
 
     record: Record
-    assertion: Assertion
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """`at`: microseconds since 1970, UTC. `status`: how they were found, and how little of that time is in them."""
-
-    results: tuple[Then, ...]
-    at: int
-    status: str
+    share: float  # of the query's terms
 
 
 def as_of(
-    store: Store,
+    recaller: Recaller,
     query: str,
     at: int,
     n: int = 10,
-    statuses: Sequence[Status] = ("active",),
-    categories: Sequence[Category] = (),
+    statuses: Sequence[str] = ("active",),
+    categories: Sequence[str] = (),
     tags: Sequence[str] = (),
-) -> Past:
+) -> Recalled:
     """The n best records of the project by the words they have now, each with what it said at `at`.
 
-    A record without an assertion that held then is none of the n. Raises InputError, StoreError.
+    `at`: microseconds since 1970, UTC. Content and confidence alone are of then. A record of which nothing that was
+    asserted held then is none of the n. Raises InputError, StoreError.
     """
-    _check(query, n)
-    given = {"at": at, "statuses": encoded(statuses), "categories": encoded(categories), "tags": encoded(tags)}
-    with store.reading() as db:
-        owners: dict[int, str] = dict(db.execute(PASSAGES, given).fetchall())
-        ranked = _ranked(db, query, owners)[:n]
-        found = records.several(db, [record_id for record_id, _ in ranked])
-        results = [_then(db, record, at, score) for record, (_, score) in zip(found, ranked, strict=True)]
-    return Past(tuple(results), at, _status(query, len(results), len(set(owners.values())), at))
+    asked = Asked.of(query, n, "words", wanted=Wanted.of(statuses, categories, ("project",), tags=tags))
+
+    def read(db: sqlite3.Connection, state: State, question: Question) -> tuple[list[_Then], int, frozenset[str]]:
+        holding = np.fromiter((row[0] for row in db.execute(HOLDING, {"at": at})), np.int64)
+        passages, owners = state.passing(db, asked.wanted, asked.wanted.passages)
+        pool = Pool(passages, owners, holding).within(np.intersect1d(owners, holding))
+        return _found(db, state, asked, question, pool, at), pool.documents.size, state.marks(db, query)
+
+    found, held, marks = recaller.searcher.asked(query, "words", None, read)
+    best = max((each.score for each in found), default=1.0)
+    results = [_memory(recaller, then, rank, best) for rank, then in enumerate(found, 1)]
+    return Recalled(results, _status(query, len(results), held, at), marks=marks)
 
 
 def held(assertions: Sequence[Assertion], at: int) -> Assertion | None:
@@ -73,29 +72,38 @@ def held(assertions: Sequence[Assertion], at: int) -> Assertion | None:
     return max(holding, key=lambda each: (each.recorded_at, each.id), default=None)
 
 
-def _check(query: object, n: object) -> None:
-    if not isinstance(query, str):
-        raise InputError(f"the query is of type {type(query).__name__}; give a str")
-    if not isinstance(n, int) or not 1 <= n <= MOST:
-        raise InputError(f"n is {n!r}; give a number of results from 1 to {MOST}")
+def _found(db: sqlite3.Connection, state: State, asked: Asked, question: Question, pool: Pool, at: int) -> list[_Then]:
+    """Best first, equals by the older document; each by its best passage."""
+    size = pool.passages.size
+    words = (state.arms(db, asked.query, "words", question, size, pool.passages, {}).words if size else None) or NOTHING
+    scores = Best.of(pool, dict(zip(words.ids.tolist(), words.scores.tolist(), strict=True))).scores
+    best = sorted(scores, key=lambda document: (-scores[document], document))[: asked.n]
+    shares = coverage(db, state, asked.query, pool.within(np.sort(np.array(best, np.int64))))
+    return [_Then(_then(db, document, at), scores[document], shares.get(document, 0.0)) for document in best]
 
 
-def _ranked(db: sqlite3.Connection, query: str, owners: Mapping[int, str]) -> list[tuple[str, float]]:
-    """Records with their scores, best first, each by its best passage. `owners`: of passages, ids ascending."""
-    words = Words()
-    words.follow(config.state(db), int(db.execute("SELECT count(*) FROM chunks").fetchone()[0]))
-    allowed = np.fromiter(owners, np.int64)
-    best: dict[str, float] = {}
-    ranking = words.rank(db, words.terms(db, query).used, len(allowed), allowed)
-    for chunk, score in zip(ranking.ids.tolist(), ranking.scores.tolist(), strict=True):
-        best.setdefault(owners[chunk], score)
-    return list(best.items())
+def _then(db: sqlite3.Connection, document: int, at: int) -> Record:
+    (record_id,) = db.execute("SELECT id FROM records WHERE document_id = ?", (document,)).fetchone()
+    record, said = records.find(db, record_id), held(records.assertions(db, record_id), at)
+    assert record
+    assert said  # else no passage of it was in the pool
+    return replace(record, content=said.content, confidence=said.confidence)
 
 
-def _then(db: sqlite3.Connection, record: Record, at: int, score: float) -> Then:
-    said = held(records.assertions(db, record.id), at)
-    assert said  # else none of its passages was allowed
-    return Then(replace(record, content=said.content, confidence=said.confidence), said, score)
+def _memory(recaller: Recaller, then: _Then, rank: int, best: float) -> Memory:
+    return Memory(
+        record=then.record,
+        freshness=recaller.seen(then.record),
+        repository="",
+        score=LEXICAL_ONLY,
+        cosine=None,
+        weak=None,
+        relevance=then.score / best,
+        coverage=then.share,
+        words_rank=rank,
+        meaning_rank=None,
+        passage=then.record.content,
+    )
 
 
 def _status(query: str, shown: int, held: int, at: int) -> str:

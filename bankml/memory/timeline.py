@@ -1,7 +1,5 @@
 """All that a record ever said, and what was said of it."""
 
-import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,20 +7,10 @@ from typing import Any
 from bankml.memory import instant
 from bankml.memory.named import named
 from bankml.store import Store, records
-from bankml.store.record import Assertion, Record
+from bankml.store.record import Assertion, Feedback, Record
 
 PREVIEW = 600  # characters of what can be had whole
 TITLE = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """What somebody said of a record; `recorded_at`: microseconds since 1970, UTC."""
-
-    verdict: str
-    note: str
-    recorded_at: int
-    provenance: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +44,9 @@ def timeline(store: Store, beginning: str) -> Timeline:
         assert record
         replaced = db.execute("SELECT id FROM records WHERE superseded_by = ? ORDER BY created_at, id", (record_id,))
         supersedes = tuple(row[0] for row in replaced)
-        return Timeline(record, tuple(records.assertions(db, record_id)), supersedes, _said(db, record_id))
-
-
-def _said(db: sqlite3.Connection, record_id: str) -> tuple[Feedback, ...]:
-    rows = db.execute(
-        "SELECT verdict, note, recorded_at, provenance FROM feedback WHERE record_id = ? ORDER BY recorded_at, id",
-        (record_id,),
-    )
-    return tuple(Feedback(verdict, note, at, json.loads(provenance)) for verdict, note, at, provenance in rows)
+        return Timeline(
+            record, tuple(records.assertions(db, record_id)), supersedes, tuple(records.feedback(db, record_id))
+        )
 
 
 def _assertion(assertion: Assertion, length: int | None) -> dict[str, Any]:

@@ -19,6 +19,17 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 DOUBT = 0.5  # of the confidence is left to what was called wrong
 
 
+def judged(record: Record, verdict: str) -> dict[str, Any]:
+    """For JSON: what is said of a record now, after this verdict."""
+    return {
+        "id": record.id,
+        "verdict": verdict,
+        "status": record.status,
+        "freshness": record.freshness,
+        "confidence": record.confidence,
+    }
+
+
 def feedback(
     store: Store,
     record: str,

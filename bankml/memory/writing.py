@@ -3,6 +3,7 @@
 Its vectors come afterwards, where the model is on this machine; a record without them is found by its words.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,6 +50,19 @@ class Written:
     why: str = ""
     clipped: int = 0
     unread: tuple[bytes, ...] = ()
+
+    def object(self) -> dict[str, Any]:
+        """For JSON: `status` says why passages have no vector."""
+        return {
+            "id": self.id,
+            "existing": self.existing,
+            "superseded": list(self.superseded),
+            "passages": self.passages,
+            "embedded": self.embedded,
+            "clipped": self.clipped,
+            "unread": [os.fsdecode(path) for path in self.unread],
+            "status": self.why,
+        }
 
 
 def remember(

@@ -62,8 +62,12 @@ def pull(name: str, progress: Progress | None = None) -> Path:
     return fetch(name, progress)[0].path
 
 
-def fetch(name: str, progress: Progress | None = None) -> tuple[Choice, bool]:
-    """As `pull`: the model, and whether it had to be fetched."""
+def fetch(name: str, progress: Progress | None = None, pooling: str | None = None) -> tuple[Choice, bool]:
+    """As `pull`: the model, and whether it had to be fetched.
+
+    `pooling`: mean, cls or last, for a repository to be converted that does not say it. Raises PoolingError where it
+    does not and None was given, before its weights are fetched.
+    """
     if (source := _source(name)) is None:
         had = choose(name).present
         choice = resolve(name, progress)
@@ -72,7 +76,7 @@ def fetch(name: str, progress: Progress | None = None) -> tuple[Choice, bool]:
 
             optimised.sweep(choice.path)
         return choice, not had
-    fetched = _download(*source, progress)
+    fetched = _download(*source, progress, pooling=pooling)
     return choose(name), fetched
 
 
@@ -121,9 +125,15 @@ def _source(name: str) -> tuple[HubName, Pinned | None] | None:
     return choice.repository or HubName.parse(choice.name), None
 
 
-def _download(source: HubName, pinned: Pinned | None, progress: Progress | None, to_convert: bool = False) -> bool:
+def _download(
+    source: HubName,
+    pinned: Pinned | None,
+    progress: Progress | None,
+    to_convert: bool = False,
+    pooling: str | None = None,
+) -> bool:
     """Whether there was something to do. `to_convert`: a GGUF file is not fetched, however large or small it is."""
     from bankml.models.download import download
 
     with shown(progress) as show:
-        return download(source, pinned, Settings.read(), show, to_convert)[1]
+        return download(source, pinned, Settings.read(), show, to_convert, pooling)[1]

@@ -18,3 +18,10 @@ def alpha(model: str, english: bool) -> float:
     preset = presets.find(model)
     known = LANGUAGES.get(preset.name) if preset else None
     return KNOWN if known == EVERY or (known == ENGLISH and english) else UNMEASURED
+
+
+def knows(model: str, language: str) -> bool | None:
+    """Whether a model knows a language ("en", …); None where nobody has measured it."""
+    preset = presets.find(model)
+    known = LANGUAGES.get(preset.name) if preset else None
+    return None if known is None else known == EVERY or language == "en"

@@ -20,13 +20,18 @@ from bankml.settings import Settings
 
 
 def download(
-    name: HubName, pinned: Pinned | None, settings: Settings, progress: Progress, to_convert: bool = False
+    name: HubName,
+    pinned: Pinned | None,
+    settings: Settings,
+    progress: Progress,
+    to_convert: bool = False,
+    pooling: str | None = None,
 ) -> tuple[HubModel, bool]:
     """The file of `name` (of a repository, the one that `Repository.pick` takes), and whether it had to be fetched.
 
     A repository that has safetensors is converted, whatever GGUF files lie beside them. A file that is here stays as it
     is, unless `pinned` states another sha256. `to_convert`: a GGUF file is refused, for to fetch one is a person's
-    decision.
+    decision. `pooling`: of a repository that is converted and does not say it.
     Raises ModelError with what would help.
     """
     if settings.skip_model_download:
@@ -37,7 +42,7 @@ def download(
     with _alternatives(settings):
         listed = patiently(lambda: repository.read(hub, name))
         if not name.file and (convertible(listed) or not listed.models):
-            return optimised.make(hub, listed, settings, progress)
+            return optimised.make(hub, listed, settings, progress, pooling)
         if to_convert:
             raise not_here(str(name), pinned)
         file = _expected(listed.pick(), pinned, hub)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bankml.errors import ModelError
+from bankml.errors import ModelError, PoolingError
 from bankml.models import atomic, bert_config, conversion, disk, hub_store, notice, presets, short_names
 from bankml.models.bert_config import KindError
 from bankml.models.digest import sha256
@@ -22,11 +22,14 @@ RUN = (presets.DEFAULT.name, *short_names.RUN[:1], "multilingual-e5-base", "snow
 """Encoders to name where another was asked for."""
 
 
-def make(hub: Hub, listed: Repository, settings: Settings, progress: Progress) -> tuple[HubModel, bool]:
+def make(
+    hub: Hub, listed: Repository, settings: Settings, progress: Progress, pooling: str | None = None
+) -> tuple[HubModel, bool]:
     """The model of the repository `listed`, and whether it had to be made; two processes do it once.
 
-    Raises ModelError: before any weights are fetched where the engine does not run its graph; what came of a download
-    that broke is kept, and the next call goes on from there.
+    `pooling`: where the repository does not say it. Raises ModelError (PoolingError where nobody says it): before any
+    weights are fetched where the engine does not run its graph; what came of a download that broke is kept, and the
+    next call goes on from there.
     """
     if not convertible(listed):
         raise listed.unusable()
@@ -34,7 +37,7 @@ def make(hub: Hub, listed: Repository, settings: Settings, progress: Progress) -
     with disk.errors(settings.models), atomic.lock(_lock(path)):
         if here := hub_store.find(listed.name, settings):
             return here, False
-        return _make(Staged(hub, listed, source(path)), path, progress), True
+        return _make(Staged(hub, listed, source(path)), path, progress, pooling), True
 
 
 def source(path: Path) -> Path:
@@ -53,24 +56,24 @@ def _lock(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
 
 
-def _make(staged: Staged, path: Path, progress: Progress) -> HubModel:
+def _make(staged: Staged, path: Path, progress: Progress, pooling: str | None) -> HubModel:
     staged.folder.mkdir(exist_ok=True)
     with _named(staged):
         staged.configs()
     with _refused(staged):
-        _check_graph(staged)
+        _check_graph(staged, pooling)
         files = staged.large()
     bound = sum(file.size for file in files)  # of the file that is made: F16, and no weights are stored in fewer bits
     disk.check_space(path.parent, staged.missing(files) + bound, f"pulling {staged.listed.name}")
     staged.fetch(files, progress)
     with _refused(staged):
-        model = _convert(staged, files, path, progress)
+        model = _convert(staged, files, path, progress, pooling)
     hub_store.write(model)
     shutil.rmtree(staged.folder, ignore_errors=True)
     return model
 
 
-def _check_graph(staged: Staged) -> None:
+def _check_graph(staged: Staged, pooling: str | None) -> None:
     name, folder = staged.listed.name, staged.folder
     modules = read_modules(folder)
     try:
@@ -80,14 +83,19 @@ def _check_graph(staged: Staged) -> None:
             f"{name} is of the architecture {error.kind}, which bankml does not run: it runs encoders of BERT's and "
             f"XLM-RoBERTa's kind, such as {', '.join(RUN)}"
         ) from None
-    if modules.pooling is None:
-        raise ModelError(
-            f"{name} does not say how token vectors become one (it has no modules.json with a pooling): download it, "
-            "see its card, and run `bankml convert` with --pooling"
+    if modules.pooling is None and pooling is None:
+        raise PoolingError(
+            f"{name} does not say how token vectors become one (it has no modules.json with a pooling): see its card, "
+            f"and run `bankml config set-model {name} --pooling mean`, cls or last, or download it and run `bankml "
+            "convert` with --pooling"
         )
+    if modules.pooling and pooling and modules.pooling != pooling:
+        raise ModelError(f"{name} records the pooling {modules.pooling}, and {pooling} was asked for: leave it out")
 
 
-def _convert(staged: Staged, files: list[RepositoryFile], path: Path, progress: Progress) -> HubModel:
+def _convert(
+    staged: Staged, files: list[RepositoryFile], path: Path, progress: Progress, pooling: str | None
+) -> HubModel:
     name, commit, licence = staged.listed.name, staged.listed.commit, staged.listed.licence
     weights = tuple(
         (file.path, sha256(staged.folder / file.path)) for file in files if file.path.endswith(".safetensors")
@@ -97,6 +105,7 @@ def _convert(staged: Staged, files: list[RepositoryFile], path: Path, progress: 
     made = conversion.convert(
         staged.folder,
         path,
+        pooling=pooling,
         overwrite=True,
         name=name.repo,
         url=f"https://huggingface.co/{name.repository}",

@@ -1,18 +1,17 @@
 """A knowledge base as the server searches it and adds to it: what /kb/ takes and answers, without HTTP."""
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 
 from bankml.documents import Source
 from bankml.embedders.embedder import Cancelled, Embedder
-from bankml.errors import InputError, StoreError, UnavailableError
+from bankml.errors import InputError, UnavailableError
 from bankml.lexical import spans
 from bankml.library.model.configuration import Configuration
 from bankml.library.search.hit import Hit
@@ -27,9 +26,8 @@ from bankml.serve.window import window
 from bankml.serve.workers import Workers
 from bankml.settings import Settings
 from bankml.store import Store, record
+from bankml.store.followed import Followed
 from bankml.utf8 import whole
-
-T = TypeVar("T")
 
 MOST_TEXT = 4000  # characters of a passage that are sent; one has some 1,000, but a word may be of any length
 LOOKED_AT = 2**13  # characters of it in which what matches is looked for
@@ -38,11 +36,10 @@ SEARCHES = 2  # at once; what is overtaken by the next letter is not begun
 
 @dataclass(frozen=True)
 class Opened:
-    """A store that is open, and which file it was: device and inode."""
+    """A store that is open."""
 
     store: Store
     searcher: Searcher
-    file: tuple[int, int]
 
     def close(self) -> None:
         """Ends what runs."""
@@ -62,22 +59,16 @@ class Knowledge:
         self.session = session or Session()
         self.searches, self.additions = Workers(SEARCHES), Workers(1)
         self._choose = choose
-        self._lock = threading.Lock()
-        self._opened: Opened | None = None
+        self.followed = Followed(path, self._open)
         self.opened()
 
     def opened(self) -> Opened:
         """The store as it lies there now."""
-        with self._lock:
-            file = _identity(self.path)
-            if self._opened and self._opened.file != file:
-                self._opened.close()
-                self._opened = None
-            if self._opened is None:
-                store = Store.open(self.path)
-                searcher = Searcher(store, lambda: self._choose(store))
-                self._opened = Opened(store, searcher, file or _identity(self.path) or (0, 0))
-            return self._opened
+        return self.followed.opened()
+
+    def _open(self, path: Path) -> Opened:
+        store = Store.open(path)
+        return Opened(store, Searcher(store, lambda: self._choose(store)))
 
     def search(self, query: str, n: int, wait: float | None, shown: str, **how: Any) -> dict[str, Any]:
         """The answer of /kb/search; without results where it is the one of the version that is `shown`.
@@ -86,7 +77,7 @@ class Knowledge:
         """
         _check(query)
         _check_how(n, wait, how)
-        found, types = self._of_now(
+        found, types = self.followed.of_now(
             lambda opened: (opened.searcher.search(query, n=n, wait=wait, **how), _types(opened.store))
         )
         answer = whole(
@@ -103,7 +94,7 @@ class Knowledge:
     def source(self, id: int, query: str) -> dict[str, Any] | None:
         """The answer of /kb/source; None where there is no passage of this id. Raises InputError."""
         _check(query)
-        found, terms = self._of_now(lambda opened: (source(opened.store, id), opened.searcher.marks(query)))
+        found, terms = self.followed.of_now(lambda opened: (source(opened.store, id), opened.searcher.marks(query)))
         if found is None:
             return None
         shown = window(found.text, found.start, found.end, terms)
@@ -127,7 +118,7 @@ class Knowledge:
         from bankml.serve.sent import sent
 
         texts = sent(documents)
-        added: dict[str, Any] = self._of_now(lambda opened: whole(self._added(opened.store, texts, cancelled)))
+        added: dict[str, Any] = self.followed.of_now(lambda opened: whole(self._added(opened.store, texts, cancelled)))
         return added
 
     def _added(self, store: Store, texts: Iterable[Source], cancelled: Cancelled) -> dict[str, Any]:
@@ -137,16 +128,6 @@ class Knowledge:
         ingest = Ingest(store, embedder, Configuration.read(store.path), why, cancelled=cancelled)
         ingest.run(texts).finished = True
         return ingest.added.object()
-
-    def _of_now(self, work: Callable[[Opened], T]) -> T:
-        """What `work` makes of the store; once more where another file took its place meanwhile, which closed it."""
-        opened = self.opened()
-        try:
-            return work(opened)
-        except StoreError:
-            if (now := self.opened()) is opened:
-                raise
-            return work(now)
 
     def _embedder(self, store: Store) -> tuple[Embedder | None, str]:
         """Who embeds what is added; else why words alone find it."""
@@ -162,17 +143,14 @@ class Knowledge:
         from bankml.library.upkeep.status import status
 
         settings = Settings.read()
-        found: dict[str, Any] = whole(self._of_now(lambda opened: status(opened.store, settings)).object())
+        found: dict[str, Any] = whole(self.followed.of_now(lambda opened: status(opened.store, settings)).object())
         return found
 
     def close(self) -> None:
         """Ends what runs."""
         self.searches.close()
         self.additions.close()
-        with self._lock:
-            if self._opened:
-                self._opened.close()
-                self._opened = None
+        self.followed.close()
 
 
 def _row(hit: Hit, terms: frozenset[str]) -> dict[str, Any]:
@@ -200,11 +178,3 @@ def _check_how(n: int, wait: float | None, how: Mapping[str, Any]) -> None:
     for name in ("path", "type"):
         if isinstance(given := how.get(name), list) and len(given) > MOST_FILTERS:
             raise InputError(f"{name} has {len(given)} entries; give {MOST_FILTERS} at most")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

@@ -9,6 +9,7 @@ import pytest
 from bankml.cli.events import AROUND, shortened
 from bankml.memory.changes import Change
 from bankml.store import Store, records
+from bankml.store.record import Feedback
 from tests.memory.written import DAY, record_id, said, write
 
 
@@ -20,10 +21,7 @@ def db(tmp_path: Path) -> str:
         with store.writing() as db:
             records.asserted(db, record_id(1), said("A token lives for a day.", 3 * DAY))
             records.asserted(db, record_id(1), said("A token lives for an hour and more.", DAY, 2 * DAY, 5 * DAY))
-            db.execute(
-                "INSERT INTO feedback (record_id, verdict, note, provenance, recorded_at) VALUES (?, ?, ?, ?, ?)",
-                (record_id(1), "stale", "ask\nAnn", "{}", 4 * DAY),
-            )
+            records.said(db, record_id(1), Feedback("stale", "ask\nAnn", 4 * DAY))
         write(store, 2, "Older", superseded_by=record_id(1), status="superseded")
     return str(path)
 

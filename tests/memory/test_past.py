@@ -7,17 +7,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bankml.embedders import Embedder
 from bankml.errors import InputError
 from bankml.lexical import Index
+from bankml.library.search.searcher import MOST, Searcher
 from bankml.memory import instant
-from bankml.memory.past import MOST, as_of, held
+from bankml.memory.past import as_of, held
+from bankml.memory.recall.recalled import Recalled
+from bankml.memory.recall.recaller import Recaller
 from bankml.store import Store, records
 from bankml.store.record import passage
 from tests.memory.written import DAY, record_id, said, write
 
 
+def no_model() -> Embedder:
+    pytest.fail("a model is asked for")
+
+
+def past(store: Store, query: str, at: int, n: int = 10, **how) -> Recalled:
+    return as_of(Recaller(Searcher(store, no_model)), query, at, n, **how)
+
+
 def found(store: Store, query: str, at: int, n: int = 10, **how) -> list[tuple[str, str]]:
-    return [(then.record.id, then.record.content) for then in as_of(store, query, at, n, **how).results]
+    return [(then.record.id, then.record.content) for then in past(store, query, at, n, **how).results]
 
 
 def test_it_says_what_was_held_then(store: Store) -> None:
@@ -29,8 +41,13 @@ def test_it_says_what_was_held_then(store: Store) -> None:
     assert found(store, "token", 3 * DAY - 1) == [(first, "an hour")]
     assert found(store, "token", 3 * DAY) == [(first, "a day")]
     assert found(store, "token", 9 * DAY) == [(first, "a day")]
-    (then,) = as_of(store, "token", 2 * DAY).results
-    assert (then.record.confidence, then.assertion.valid_to) == (0.5, 3 * DAY)
+    (then,) = past(store, "token", 2 * DAY).results
+    assert (then.record.confidence, then.score, then.cosine, then.words_rank) == (
+        0.5,
+        "uncalibrated (lexical-only)",
+        None,
+        1,
+    )
 
 
 def test_it_is_chosen_by_what_it_says_now(store: Store) -> None:
@@ -47,7 +64,7 @@ def test_title_category_status_and_freshness_are_those_of_now(store: Store) -> N
     record = write(
         store, 1, "Now", [said("now", DAY), said("now too", 2 * DAY)], category="decision", freshness="stale"
     )
-    (then,) = as_of(store, "now", DAY).results
+    (then,) = past(store, "now", DAY).results
     with store.reading() as db:
         now = records.find(db, record)
     assert now is not None
@@ -115,43 +132,44 @@ def test_a_long_record_is_found_once(store: Store) -> None:
 def test_scores_are_those_of_the_ranking_by_words(store: Store) -> None:
     for number in range(6):
         write(store, number, "token" + " other" * number, [said("x", DAY)])
-    scores = [then.score for then in as_of(store, "token other", DAY).results]
+    relevance = [then.relevance for then in past(store, "token other", DAY).results]
     index = Index()
     index.extend([" ".join(["token" + " other" * number] * 2 + ["x"]) for number in range(6)])
-    assert scores == pytest.approx(index.search("token other", 6)[1].tolist())
+    scores = index.search("token other", 6)[1]
+    assert relevance == pytest.approx((scores / scores[0]).tolist())
 
 
 def test_the_status_says_how_narrow_it_is(store: Store) -> None:
     write(store, 1, "Token", [said("life", DAY)])
     write(store, 2, "Other", [said("thing", DAY)])
     write(store, 3, "Token", [said("life", 2 * DAY)])
-    past = as_of(store, "token", DAY)
-    assert past.status == (
+    answer = past(store, "token", DAY)
+    assert answer.status == (
         "1 of 2 project records that said something at 1970-01-02T00:00:00.000000Z · BM25 (FTS5) alone · found by the "
         "title, content, reasoning, tags and status they have now; only content and confidence are those of then"
     )
-    assert "no letter and no digit" in as_of(store, "?!", DAY).status
-    assert as_of(store, "?!", DAY).results == ()
+    assert "no letter and no digit" in past(store, "?!", DAY).status
+    assert past(store, "?!", DAY).results == []
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00Z", "9999-12-31T23:59:59+00:00", "2026-01-31", "2026-01-31T09:30"])
 def test_any_time_can_be_asked_for(store: Store, at: str) -> None:
     write(store, 1, "Token", [said("life", DAY)])
-    past = as_of(store, "token", instant.parse(at))
-    assert len(past.results) == (not at.startswith("0001"))
-    assert past.at == instant.parse(at)
+    answer = past(store, "token", instant.parse(at))
+    assert len(answer.results) == (not at.startswith("0001"))
+    assert instant.iso(instant.parse(at)) in answer.status
 
 
 @pytest.mark.parametrize(("query", "n"), [(b"token", 1), (None, 1), ("token", 0), ("token", MOST + 1), ("token", "1")])
 def test_what_cannot_be_asked(store: Store, query: object, n: object) -> None:
     with pytest.raises(InputError, match=r"give a (str|number)"):
-        as_of(store, query, 0, n)  # type: ignore[arg-type]
+        past(store, query, 0, n)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("query", ['"', "token OR", "NEAR(", "a" * 100_000, "\x00token", "\ud800", "*", "-token"])
 def test_hostile_queries_are_answered(store: Store, query: str) -> None:
     write(store, 1, "Token", [said("life", DAY)])
-    assert as_of(store, query, DAY).status
+    assert past(store, query, DAY).status
 
 
 TIMES = st.integers(0, 6)

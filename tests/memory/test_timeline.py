@@ -5,6 +5,7 @@ import pytest
 from bankml.errors import InputError
 from bankml.memory.timeline import PREVIEW, timeline
 from bankml.store import Store, records
+from bankml.store.record import Feedback
 from tests.memory.written import DAY, record_id, said, write
 
 
@@ -13,10 +14,7 @@ def test_everything_in_the_order_it_was_recorded_in(store: Store) -> None:
     with store.writing() as db:
         records.asserted(db, record_id(1), said("a week, it was", 2 * DAY, 3 * DAY, 30 * DAY))
         records.asserted(db, record_id(1), said("a day", 20 * DAY))
-        db.execute(
-            "INSERT INTO feedback (record_id, verdict, note, provenance, recorded_at) VALUES (?, ?, ?, ?, ?)",
-            (record_id(1), "stale", "see the new policy", '{"agent":"b"}', 40 * DAY),
-        )
+        records.said(db, record_id(1), Feedback("stale", "see the new policy", 40 * DAY, {"agent": "b"}))
     write(store, 2, "Older", superseded_by=record_id(1), status="superseded")
     found = timeline(store, record_id(1)).object()
     assert found == {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bankml.models.alphas import alpha
+from bankml.models.alphas import alpha, knows
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,9 @@ from bankml.models.alphas import alpha
 )
 def test_alpha(model: str, english: bool, expected: float) -> None:
     assert alpha(model, english) == expected
+
+
+def test_which_languages_a_model_is_known_to_know() -> None:
+    assert [knows("all-minilm", language) for language in ("en", "de")] == [True, False]
+    assert [knows("e5-small", language) for language in ("en", "de")] == [True, True]
+    assert knows("bge-m3", "de") is None

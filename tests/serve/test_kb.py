@@ -178,17 +178,17 @@ def test_what_is_in_flight_while_the_store_is_replaced_is_answered_by_the_new_on
 ):
     (tmp_path / "other").mkdir()
     other = write(tmp_path / "other", {"moon.md": "# Moon\n\nThe moon above the sea.\n"})
-    now = knowledge.opened
+    now = knowledge.followed.opened
 
     def overtaken():
         """The store, of which another request finds that it is replaced before this one has begun."""
-        monkeypatch.setattr(knowledge, "opened", now)
+        monkeypatch.setattr(knowledge.followed, "opened", now)
         found = now()
         os.replace(other, knowledge.path)
         now()
         return found
 
-    monkeypatch.setattr(knowledge, "opened", overtaken)
+    monkeypatch.setattr(knowledge.followed, "opened", overtaken)
     answer = ask(method, path, json=body)
     assert answer.status_code == 200, answer.text
     assert is_of_the_new(answer.json())

@@ -107,10 +107,10 @@ def place(store: Path) -> Path:
     return real(store).parent / FILE
 
 
-def stamp(store: Path) -> tuple[int, ...] | None:
-    """Another one when the file was changed since; None where there is none."""
+def stamp(path: Path) -> tuple[int, ...] | None:
+    """Another one when the file at `path` was changed since; None where there is none."""
     try:
-        found = os.stat(place(store))
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -23,14 +23,16 @@ def text(path: Path) -> str:
     except OSError as error:
         raise StoreError(f"{path} cannot be read ({error.strerror}): make it a file that you may read") from None
     try:
-        return _checked(path, content).decode()
+        return checked(path, content).decode()
     except UnicodeDecodeError as error:
         raise StoreError(f"{path} is not UTF-8 at byte {error.start}: save it as UTF-8") from None
 
 
 def parse(path: Path, text: str) -> dict[str, Any]:
     """The mapping of what the file at `path` says, or is to say. Raises StoreError as `read`."""
-    _checked(path, text.encode())
+    checked(path, text.encode())
+    if not text.strip("\ufeff \n"):
+        return {}
     import yaml
 
     from bankml.library.model.strict_yaml import StrictLoader
@@ -49,7 +51,8 @@ def parse(path: Path, text: str) -> dict[str, Any]:
     return found
 
 
-def _checked(path: Path, content: bytes) -> bytes:
+def checked(path: Path, content: bytes) -> bytes:
+    """The content of the file at `path`. Raises StoreError where it is too long to be read."""
     if len(content) > MAX_BYTES:
         raise StoreError(f"{path} has more than {MAX_BYTES:,} bytes, too many for a configuration: take out the rest")
     return content

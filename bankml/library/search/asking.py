@@ -41,7 +41,6 @@ class Asking:
     def question(self, query: str, wait: float | None) -> Question:
         """The query with its vector, or with why it has none. Raises StoreError, a MismatchError among them."""
         until = None if wait is None else monotonic() + wait
-        self._follow()
         try:
             model = self.model(wait)
         except StoreError:
@@ -59,6 +58,7 @@ class Asking:
 
     def model(self, wait: float | None = None) -> Model:
         """Raises Error where there is none, BusyError where it takes longer than `wait` seconds to say."""
+        self._follow()
         with self._lock:
             if self._model:
                 return self._model

@@ -10,7 +10,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 from bankml.embedders.embedder import Embedder
 from bankml.errors import InputError, StoreError, UnavailableError
-from bankml.library.model.configuration import stamp
+from bankml.library.model.configuration import place, stamp
 from bankml.library.search import sentence
 from bankml.library.search.approximate import LARGE
 from bankml.library.search.asking import Asking, Question
@@ -18,7 +18,7 @@ from bankml.library.search.filters import Filters
 from bankml.library.search.hit import Found
 from bankml.library.search.state import RebindError, State
 from bankml.library.search.words import CHARS
-from bankml.store import Store
+from bankml.store import Bound, Store
 from bankml.terms import tokens
 
 T = TypeVar("T")
@@ -26,6 +26,7 @@ Mode = Literal["words", "meaning", "fused"]
 
 MOST = 1000  # results of a search
 TRIES = 3  # searches of a store whose model is replaced meanwhile
+REPLACED = "the model of {} is replaced again and again: ask when that has ended"
 
 
 class Searcher:
@@ -37,7 +38,8 @@ class Searcher:
     """
 
     def __init__(self, store: Store, choose: Callable[[], Embedder], large: int = LARGE) -> None:
-        self._asking = Asking(choose, lambda: stamp(store.path))
+        configured = place(store.path)
+        self._asking = Asking(choose, lambda: stamp(configured))
         self._lock = threading.Lock()
         self._store = store
         self._state = State(store, large)
@@ -86,7 +88,18 @@ class Searcher:
             with suppress(RebindError), self._lock, self._store.reading() as db:
                 return answer(db, self._state, question)
             self._asking.forget()
-        raise StoreError(f"the model of {self._store.path} is replaced again and again: ask when that has ended")
+        raise StoreError(REPLACED.format(self._store.path))
+
+    def embedder(self) -> Embedder:
+        """Of the model that the store is bound to now: the one whose queries are searched. Raises Error."""
+        for _ in range(TRIES):
+            found = self._asking.model().embedder
+            with self._store.reading() as db:
+                bound = Bound.read(db)
+            if bound is None or (bound.digest, bound.dims) == (found.digest, found.dims):
+                return found
+            self._asking.forget()
+        raise StoreError(REPLACED.format(self._store.path))
 
     def marks(self, query: str) -> frozenset[str]:
         """As `Found.marks`, for a text that was not searched for. Raises StoreError."""

@@ -6,6 +6,7 @@ from typing import get_args
 from bankml.errors import InputError
 from bankml.library.search.searcher import MOST, Mode
 from bankml.memory.recall.identifiers import Identifiers
+from bankml.memory.recall.quotes import Quotes
 from bankml.memory.recall.relevance import ALPHA, Fusion
 from bankml.memory.recall.wanted import Wanted
 
@@ -26,6 +27,7 @@ class Asked:
     prefer: tuple[str, ...]
     root: bytes
     identifiers: Identifiers
+    quotes: Quotes
 
     @classmethod
     def of(
@@ -50,7 +52,9 @@ class Asked:
             raise InputError(f"fusion is {fusion!r}; give convex or rrf")
         if not 0 <= alpha <= 1:
             raise InputError(f"alpha is {alpha!r}; give a number from 0 (words alone) to 1 (meaning alone)")
-        return cls(query, n, mode, fusion, alpha, wanted or Wanted(), prefer, root, Identifiers.of(query))
+        return cls(
+            query, n, mode, fusion, alpha, wanted or Wanted(), prefer, root, Identifiers.of(query), Quotes.of(query)
+        )
 
     @property
     def depth(self) -> int:

@@ -16,8 +16,8 @@ from bankml.library.search.ranking import NOTHING, Ranking
 from bankml.library.search.state import State
 from bankml.memory.recall import naming
 from bankml.memory.recall.asked import Asked
-from bankml.memory.recall.identifiers import Identifiers
 
+FAR = 1 << 31  # a rank behind all others
 DEEPER = 8  # times: so many more passages are asked for where the best are of too few records
 
 
@@ -73,8 +73,10 @@ class Candidates:
     by_name: frozenset[int]
 
     def passage(self, document: int) -> int | None:
-        """The one to show: the nearest by meaning, else by words."""
-        return self.meaning.passages.get(document, self.words.passages.get(document))
+        """The one to show: of the arm in which the record ranks before it does in the other."""
+        by_words, by_meaning = self.words_ranks.get(document, FAR), self.meaning_ranks.get(document, FAR)
+        first, second = (self.words, self.meaning) if by_words <= by_meaning else (self.meaning, self.words)
+        return first.passages.get(document, second.passages.get(document))
 
     def embedded(self, pool: Pool) -> int:
         """How many of the passages that pass have a vector that was compared."""
@@ -90,7 +92,7 @@ def candidates(
     A record of a hundred passages is one. Raises RebindError as `State.arms`.
     """
     arms, words, meaning = _arms(db, state, asked, question, pool, explained)
-    by_id, by_name = _named(db, pool, asked.identifiers)
+    by_id, by_name = _named(db, pool, asked)
     newest = sorted(by_name)[-asked.depth :]
     documents = np.array(sorted({*words, *meaning, *by_id, *newest}), np.int64)
     inner = pool.within(documents)
@@ -101,7 +103,7 @@ def candidates(
         _ranks(meaning),
         Best() if arms.words is None else _by_words(db, state, asked.query, inner),
         _by_meaning(arms, question.vector, inner),
-        _coverage(db, state, asked.query, inner),
+        coverage(db, state, asked.query, inner),
         by_id,
         by_name,
     )
@@ -125,13 +127,16 @@ def _arms(
         passages *= DEEPER
 
 
-def _named(db: sqlite3.Connection, pool: Pool, identifiers: Identifiers) -> tuple[frozenset[int], frozenset[int]]:
+def _named(db: sqlite3.Connection, pool: Pool, asked: Asked) -> tuple[frozenset[int], frozenset[int]]:
     """The documents of records that the query says the id of, and of those that it may name."""
-    if not identifiers:
+    if not asked.identifiers:
         return frozenset(), frozenset()
-    by_id = np.array(list(naming.by_id(db, identifiers.ids).values()), np.int64)
-    by_name = naming.by_name(db, identifiers, pool.documents)
-    return frozenset(by_id[isin(by_id, pool.documents)].tolist()), frozenset(by_name.tolist())
+    by_id = np.array(list(naming.by_id(db, asked.identifiers.ids).values()), np.int64)
+    by_id = by_id[isin(by_id, pool.documents)]
+    if asked.mode == "meaning":
+        return frozenset(by_id.tolist()), frozenset()
+    by_name = naming.by_name(db, asked.identifiers, pool.documents)
+    return frozenset(by_id.tolist()), frozenset(by_name.tolist())
 
 
 def _documents(pool: Pool, ranking: Ranking) -> list[int]:
@@ -155,7 +160,7 @@ def _by_meaning(arms: Arms, vector: Floats | None, pool: Pool) -> Best:
     return Best.of(pool, arms.meaning.matrix.cosines(vector, pool.passages))
 
 
-def _coverage(db: sqlite3.Connection, state: State, query: str, pool: Pool) -> dict[int, float]:
+def coverage(db: sqlite3.Connection, state: State, query: str, pool: Pool) -> dict[int, float]:
     """By document: the share, by idf, of the query's terms that any of its passages holds."""
     held = state.held(db, query, pool.passages)
     if not (whole := float(held.weights.sum())):

@@ -20,6 +20,8 @@ from bankml.settings import Settings
 from bankml.store import Record
 from bankml.store.record import CATEGORIES, Freshness
 
+QUOTED = 0.5  # of the query's terms, by idf: what holds fewer is not taken apart to see whether it holds a quote
+
 
 class Recaller:
     """The records of one searcher's store; safe to use from many threads.
@@ -33,8 +35,8 @@ class Recaller:
         seen: Callable[[Record], Freshness] | None = None,
         calibrated: Callable[[str], Calibration | None] | None = None,
     ) -> None:
-        self._searcher = searcher
-        self._seen = seen or freshness.seen
+        self.searcher = searcher
+        self.seen = seen or freshness.seen
         self._calibrated = calibrated or _measured
 
     def recall(
@@ -70,18 +72,18 @@ class Recaller:
     def _page(self, asked: Asked, wait: float | None) -> Page:
         read = partial(page, asked)
         try:
-            return self._searcher.asked(asked.query, asked.mode, wait, read)
+            return self.searcher.asked(asked.query, asked.mode, wait, read)
         except MismatchError as error:
             if asked.mode == "meaning":
                 raise
             by_words = Question(why=str(error))
-        return self._searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
+        return self.searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
 
     def _recalled(self, asked: Asked, read: Page) -> Recalled:
         """Cited files are looked at here, where nobody waits for the searcher."""
         results: list[Memory] = []
         if read.found:
-            seen = {document: self._seen(record) for document, record in read.records.items()}
+            seen = {document: self.seen(record) for document, record in read.records.items()}
             documents = {record.id: document for document, record in read.records.items()}
             best = ranked(_evidence(asked, read.found, read.records, seen), asked.fusion, asked.alpha)[: asked.n]
             measured = self._calibrated(read.digest) if read.digest else None
@@ -118,9 +120,16 @@ def _evidence(
 
 
 def _named(asked: Asked, found: Candidates, records: dict[int, Record]) -> set[int]:
-    """What the query names, of the asker's own folder if any of it is: a path there is another file elsewhere."""
+    """What the query names or quotes, where meaning alone was not asked for.
+
+    Of what it names, that of the asker's own folder if there is any: a path there is another file elsewhere.
+    """
+    if asked.mode == "meaning":
+        return set()
     named = {one for one in found.by_name if one in records and asked.identifiers.named(records[one])}
-    return {one for one in named if asked.root and records[one].root == asked.root} or named
+    named = {one for one in named if asked.root and records[one].root == asked.root} or named
+    worth = (one for one in records if found.coverage.get(one, 0.0) > QUOTED)
+    return named | {one for one in worth if asked.quotes.stand_in(records[one].text)}
 
 
 def _memory(

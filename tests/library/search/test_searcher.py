@@ -419,6 +419,29 @@ def test_why_there_is_no_model_is_told_to_who_does_not_wait(store: Store, ids: d
         assert (found.pending, "the model is not here" in found.status) == (False, True)
 
 
+def test_config_yaml_is_followed_while_a_searcher_lives(store: Store, minilm, e5) -> None:
+    """Meaning that is switched off, another model, another pooling: each counts for the next search, of servers too."""
+
+    def choose_it() -> Embedder:
+        return binding.embedder(store, Settings.read())
+
+    configuration = store.path.with_name("config.yaml")
+    configuration.write_text(f"model: {minilm}")
+    embedded(store, choose_it(), TEXTS)
+    with Searcher(store, choose_it) as searcher:
+        assert "6 of 6 embedded" in searcher.search("kernel").status
+        configuration.write_text(f"model: {minilm}\nsearch: {{vector: {{enabled: false}}}}")
+        assert "BM25 (FTS5) alone: search.vector.enabled is false in" in searcher.search("kernel").status
+        with pytest.raises(UnavailableError, match=r"search\.vector\.enabled is false"):
+            searcher.search("kernel", mode="meaning")
+        configuration.write_text(f"search: {{vector: {{preset: custom, model: {e5}}}}}")
+        with pytest.raises(MismatchError, match=r"but search\.vector\.model specifies"):
+            searcher.search("kernel")
+        assert searcher.search("kernel", mode="words").results
+        configuration.unlink()
+        assert "6 of 6 embedded" in searcher.search("kernel").status
+
+
 def test_records_are_none_of_the_documents_that_are_searched(store, ids, searcher, minilm_embedder):
     apart = searcher.search("the boot loader", 10)
     (record,) = keep(store, remembered("The boot loader", "The boot loader starts the kernel, says the boot loader."))

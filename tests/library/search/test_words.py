@@ -158,3 +158,14 @@ def test_ids_may_be_large(tmp_path) -> None:
         assert ranked(store, "apple", allowed=np.array([7])).ids.tolist() == [7]
         with store.reading() as db:
             assert Filters.of(path="/a").allowed(db).tolist() == [7, 2**53]
+
+
+def test_which_passages_hold_which_terms(store: Store) -> None:
+    one, other = put(store, "/a.txt", ["an apple", "a pear"])
+    words = Words()
+    with store.reading() as db:
+        words.follow("1", 2)
+        held = words.held(db, "apple nowhere pear", np.array([one, other]))
+        assert held.holding.tolist() == [[True, False], [False, True], [False, False]]
+        assert words.held(db, "apple nowhere", np.zeros(0, np.int64)).holding.shape == (2, 0)
+        assert words.held(db, "?", np.array([one])).holding.shape == (0, 1)

@@ -135,6 +135,19 @@ def test_one_that_may_not_be_written(kb, look):
         assert look(readable).embedded == 10
 
 
+def test_meaning_that_is_switched_off_is_no_fault(kb, look):
+    kb.path.with_name("config.yaml").write_text("search: {vector: {enabled: false}}")
+    with kb.writing() as db:
+        db.execute("DELETE FROM chunks_vec WHERE chunk_id % 4")
+    found = look(kb)
+    assert (found.sound, found.model_present) == (True, True)
+    assert found.coverage < 0.5
+    assert "search.vector.enabled is false in" in found.disabled
+    assert found.next.startswith("nothing: words alone are searched, as wanted")
+    kb.path.with_name("config.yaml").unlink()
+    assert (look(kb).sound, look(kb).disabled) == (False, "")
+
+
 def test_records_are_items_and_no_documents(kb, look):
     before = look(kb)
     keep(kb, record("One", "A fact."), record("Two", "Once.", status="superseded"), record("Three", "A fact."))

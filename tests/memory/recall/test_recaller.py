@@ -94,6 +94,11 @@ def test_what_has_no_words_finds_nothing(recaller: Recaller, query: str) -> None
     assert found.status == "0 of 3 records · the query has no letter and no digit: give words or a question"
 
 
+def test_words_that_no_record_has_find_nothing(filled: Store) -> None:
+    found = Recaller(Searcher(filled, lambda: pytest.fail("a model is asked for"))).recall("zxqv", mode="words")
+    assert found.results == []
+
+
 def test_an_empty_store_and_one_of_documents(store: Store) -> None:
     recaller = Recaller(Searcher(store, nobody))
     nothing = "0 of 0 records · nothing is remembered yet: run `bankml remember TITLE CONTENT`"
@@ -386,3 +391,24 @@ def test_what_is_written_meanwhile_is_found_and_what_went_is_not(filled: Store, 
     with filled.writing() as db:
         records.mark(db, "rec_0000000000000014", 1, status="archived")
     assert "rec_0000000000000014" not in ids(recaller, "yeast")
+
+
+def test_a_verbatim_quote_comes_before_what_is_nearer(filled: Store, recaller: Recaller) -> None:
+    """One vector of many sentences is little like one of them."""
+    parts = ["Ships sail at dawn.", "The bells of the old town ring.", "Glass is blown in the south.", "Wheat is sown."]
+    quote = "no token may be used for longer than that, said the clerk"
+    long = record(30, "Minutes of a meeting", " ".join([*parts * 8, quote, *parts * 8]))
+    remember(filled, None, long)
+    for query in (quote, f"where was it that '{quote}' stood?".replace("'", '"')):
+        first, second = recaller.recall(query).results[:2]
+        assert (first.record, first.factors["exact"]) == (long, 1)
+        assert second.factors["exact"] == 0
+    assert recaller.recall(quote, mode="meaning").results[0].factors["exact"] == 0  # as asked
+
+
+def test_meaning_alone_is_meaning_alone(recaller: Recaller) -> None:
+    found = recaller.recall("flour and ovens, see src/auth/token.py", mode="meaning")
+    assert found.results[0].record.id == max(found.results, key=lambda one: one.cosine).record.id
+    assert {memory.factors["exact"] for memory in found.results} == {0}
+    assert found.status.startswith("3 of 3 records · all-minilm-l6-v2")
+    assert found.status.endswith("passages embedded) alone, as asked")
