@@ -21,7 +21,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-library bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check format fuzz clean
+.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-library bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check check-static check-asan check-tsan format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -73,7 +73,11 @@ bench-soak: $(VENV)/.built $(VENV)/.test
 
 llama-server: $(VENV)/.llama-server
 
+# Its parts run two at a time: most of what they do takes one core alone.
 check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
+	$(MAKE) -j2 --output-sync=target check-static check-asan check-tsan
+
+check-static: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -81,12 +85,18 @@ check: $(VENV)/.built $(VENV)/.test $(VENV)/.check build/cpp/.built
 	$(BIN)/clang-format --dry-run --Werror $(CXX_FORMATTED)
 	$(BIN)/python tests/check_kernels.py
 	$(BIN)/python tests/check_instructions.py
-	$(CMAKE) -S . -B build/asan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=address,undefined >/dev/null
+
+sanitized = $(CMAKE) -S . -B build/$(1) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=$(2) >/dev/null
+
+check-asan: $(VENV)/.tools
+	$(call sanitized,asan,address$(comma)undefined)
 	$(BIN)/cmake --build build/asan
 	build/asan/bankml_tests
 	$(call replay,build/asan)
-	$(CMAKE) -S . -B build/tsan -DCMAKE_BUILD_TYPE=RelWithDebInfo -DBANKML_TESTS=ON -DBANKML_WERROR=ON -DBANKML_SANITIZE=thread >/dev/null
-	$(BIN)/cmake --build build/tsan
+
+check-tsan: $(VENV)/.tools
+	$(call sanitized,tsan,thread)
+	$(BIN)/cmake --build build/tsan --target bankml_tests
 	build/tsan/bankml_tests
 
 instructions: $(VENV)/.tools build/cpp/.built

@@ -1,11 +1,14 @@
 """Real models, downloaded once and kept between runs; everything else that a test touches lies in its own folder."""
 
+import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
+import hypothesis
 import numpy as np
 import pytest
 from gguf import GGUFReader
@@ -22,6 +25,13 @@ from tests.serving import Server, running
 
 REAL_HOME = Settings.read().home  # before any test changes the environment
 os.environ["HF_TOKEN_PATH"] = os.devnull  # read when huggingface-hub is imported: no test sends the user's token
+# A shell's background job starts with Ctrl-C ignored, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+# How long one example takes tells how busy the machine is; what must end soon has a test that says so.
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("any machine")
 VARIABLES = (
     "HF_ENDPOINT",
     "HF_TOKEN",
@@ -32,6 +42,13 @@ VARIABLES = (
     "MINDX_EMBED_MODEL",
     "RAGE_PATH",
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def lean() -> None:
+    """What earlier modules left no collection looks at: after 6,000 tests one took half a second, in whatever ran."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

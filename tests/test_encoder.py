@@ -243,8 +243,8 @@ def test_cancelled_work_stops(encoder):
     threading.Timer(0.2, stop.set).start()
     started = time.perf_counter()
     with pytest.raises(bankml.Error):
-        encoder.encode_full([LONG] * 2000, cancelled=stop.is_set)
-    assert time.perf_counter() - started < 5
+        encoder.encode_full([LONG] * 20_000, cancelled=stop.is_set)
+    assert time.perf_counter() - started < 30  # ten times as much work
     assert encoder.encode(["healthy"]).shape == (1, 384)
 
 

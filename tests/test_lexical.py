@@ -10,7 +10,7 @@ from collections import Counter
 import bm25s
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bankml.errors import InputError
@@ -240,7 +240,6 @@ def test_memory_that_runs_out_ends_no_process_and_spoils_no_answer() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@settings(deadline=None)
 @given(st.integers(2, 6))
 def test_many_threads(count: int) -> None:
     """Every search sees a whole number of texts, and in the end all are there, each once."""

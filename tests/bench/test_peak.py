@@ -31,7 +31,7 @@ def test_a_loop_takes_the_time_it_is_given() -> None:
     for threads in (1, 2):
         start = time.perf_counter()
         assert peak.rate("sse", threads, 0.02) > 1e9
-        assert 0.02 <= time.perf_counter() - start < 2
+        assert 0.02 <= time.perf_counter() - start < 30
 
 
 def test_memory_is_slower_than_any_cache() -> None:

@@ -27,7 +27,7 @@ LINES |= st.sampled_from([(0, b"\n"), (0, b" \r\n")])
 
 @pytest.mark.parametrize("small", [0, 1 << 30])
 @given(st.lists(st.lists(LINES, max_size=8), max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_good_lines_are_found_and_bad_ones_counted(small, parts):
     vectors.SMALL = small
     with tempfile.TemporaryDirectory(dir=QUICK) as folder:
@@ -102,7 +102,7 @@ HAPPENINGS = [
 
 
 @given(st.lists(st.tuples(st.sampled_from(HAPPENINGS), st.sampled_from(["follow", "open", "neither"])), max_size=15))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_whatever_happens(happenings):
     with tempfile.TemporaryDirectory(dir=QUICK) as folder:
         cache = Cache(Path(folder) / "x.emb")

@@ -53,7 +53,7 @@ def keys(found: list[Chunk]) -> set[str]:
 
 
 @pytest.mark.parametrize("model", ["all-minilm", "e5"])
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(document=extracted(TEXTS), size=st.sampled_from((32, 64, 256)), overlap=st.integers(0, 40))
 def test_any_text(counts, model, document, size, overlap):
     count = counts[model]

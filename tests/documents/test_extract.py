@@ -1,7 +1,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bankml.documents.extract import READERS, extract
@@ -49,7 +49,6 @@ def test_any_text_of_each_type_is_sound(type, data):
 @example(content=b"\xff\xfe\x00\xd8")
 @example(content=b"\xef\xbb\xbf")
 @example(content=b"")
-@settings(deadline=None)  # the first PDF begins a process
 def test_any_bytes_are_sound_or_one_sentence(suffix, content):
     with suppress(DocumentError):
         assert_sound(extract(f"a.{suffix}", content))

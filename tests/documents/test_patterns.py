@@ -65,6 +65,6 @@ def test_any_lines_are_patterns_or_none(lines, path):
     "pattern", ["*a" * 100 + "b", "**/a/" * 50 + "*.x", "**/*a*a*a*a*b/**/c", "*" * 4000 + "b", "[a" * 2000]
 )
 def test_no_pattern_takes_for_ever(pattern):
-    begun = time.process_time()
+    begun = time.thread_time()
     assert not Patterns([pattern]).match("a/" * 1900 + "a" * 255)
-    assert time.process_time() - begun < 5  # 0.02 s on an idle machine; trying every way would take years
+    assert time.thread_time() - begun < 5  # 0.02 s on an idle machine; trying every way would take years

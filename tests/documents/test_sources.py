@@ -182,7 +182,7 @@ PATTERNS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(st.sets(st.lists(NAMES, min_size=1, max_size=3).map("/".join), max_size=12), PATTERNS, PATTERNS)
 def test_as_git_does_it(paths, rules, deeper):
     with tempfile.TemporaryDirectory() as name:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bankml.errors import ModelError
@@ -104,7 +104,6 @@ entries = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(
     header=st.dictionaries(st.text(max_size=3), entries | json_values, max_size=3) | json_values,
     data=st.binary(max_size=64),

@@ -1,6 +1,7 @@
 """Bodies that are too large or malformed, on every route that takes one."""
 
 import asyncio
+import gc
 import gzip
 import json
 import socket
@@ -281,19 +282,19 @@ def written(value, surrogates: bool) -> bytes:
     return json.dumps(value, ensure_ascii=surrogates).encode("utf-8", "surrogatepass")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(path=st.sampled_from(PATHS), body=st.binary(max_size=200))
 def test_any_bytes_get_an_answer(application, path, body):
     checked(application("POST", path, content=body))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(path=st.sampled_from(PATHS), fields=REQUESTS, surrogates=st.booleans())
 def test_any_json_gets_an_answer(application, path, fields, surrogates):
     checked(application("POST", path, content=written({"model": "tiny", "input": "a"} | fields, surrogates)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(path=st.sampled_from(PATHS), fields=REQUESTS, data=st.data())
 def test_any_damaged_json_gets_an_answer(application, path, fields, data):
     body = bytearray(written({"model": "tiny", "input": ["a", "b"]} | fields, True))
@@ -303,7 +304,7 @@ def test_any_damaged_json_gets_an_answer(application, path, fields, data):
     checked(application("POST", path, content=bytes(body)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(path=st.sampled_from(PATHS), fields=REQUESTS, body=st.binary(max_size=100))
 def test_the_same_through_a_socket(http, path, fields, body):
     checked(http.post(path, content=written({"model": "all-minilm", "input": "a"} | fields, True)))
@@ -334,9 +335,15 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_no_body_becomes_a_million_objects(application, kind):
     body, message = HOSTILE[kind]
-    before = time.process_time()
-    answer = application("POST", "/api/embed", content=body)
-    assert time.process_time() - before < 1.2  # 0.1 to 0.3 s; 1.4 to 4 s when each became an object
+    took = []
+    for _ in range(3):
+        gc.collect()
+        before = time.process_time()
+        answer = application("POST", "/api/embed", content=body)
+        took.append(time.process_time() - before)
+        if took[-1] < 1.2:
+            break
+    assert min(took) < 1.2  # 0.1 to 0.3 s; 1.4 to 4 s when each became an object
     assert answer.status_code == 400
     assert sentence(answer).startswith(message)
 

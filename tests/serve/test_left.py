@@ -80,8 +80,12 @@ def test_a_listing_that_nobody_waits_for_any_more_is_not_made(shared, route, pat
             with pytest.raises(RefusedError) as refusal:
                 await asyncio.wait_for(route(asked(shared, path, **parameters)), 20)
             assert refusal.value.status == 499
-            await asyncio.sleep(0.1)
-            assert pool._work_queue.get_nowait().future.cancelled()
+            waiting = pool._work_queue.get_nowait().future
+            for _ in range(600):
+                if waiting.cancelled():
+                    break
+                await asyncio.sleep(0.05)
+            assert waiting.cancelled()
 
     asyncio.run(scene())
 

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
-import pytest
+
+from tests.serve.wire import until
 
 WORDS = "why is the sky blue and what does it mean to see it from a hill in autumn".split()
 MODEL = "all-minilm"
@@ -92,20 +93,29 @@ def test_the_work_of_clients_that_left_is_dropped(http, server):
     started = time.perf_counter()
     document = {"model": MODEL, "input": [" ".join(WORDS * 15)] * 2}
     assert http.post("/api/embed", json=document).status_code == 200
-    assert time.perf_counter() - started < 10
+    assert time.perf_counter() - started < 60
 
 
-@pytest.mark.parametrize(("path", "status"), [("/api/embed", 503), ("/v1/embeddings", 429)])
-def test_a_full_queue_says_when_to_come_again(serving, home, path, status):
-    with serving(home, "--model", MODEL, "--max-queue", "1") as server, httpx.Client(base_url=server.url) as client:
-        job = {"model": MODEL, "input": [" ".join(WORDS * 15)] * 80}
-        worker = threading.Thread(target=lambda: httpx.post(f"{server.url}/api/embed", json=job, timeout=120))
-        worker.start()
-        time.sleep(0.2)
-        answer = client.post(path, json={"model": MODEL, "input": "why"})
-        assert (answer.status_code, int(answer.headers["retry-after"])) == (status, 1)
-        assert client.get("/health/ready").status_code == 503
-        assert client.get("/health/live").status_code == 200
-        worker.join()
-        assert client.post(path, json={"model": MODEL, "input": "why"}).status_code == 200
-        assert client.get("/health/ready").status_code == 200
+def test_a_full_queue_says_when_to_come_again(serving, home):
+    job = {"model": MODEL, "input": [" ".join(WORDS * 15)] * 120}
+    with serving(home, "--model", MODEL, "--max-queue", "1") as server:
+        worker = threading.Thread(target=lambda: httpx.post(f"{server.url}/api/embed", json=job, timeout=240))
+        with httpx.Client(base_url=server.url, timeout=60) as client:
+
+            def ask(path: str) -> httpx.Response:
+                return client.post(path, json={"model": MODEL, "input": "why"})
+
+            def ready() -> int:
+                return client.get("/health/ready").status_code
+
+            assert ready() == 200
+            worker.start()
+            until(lambda: ready() == 503)
+            for path, status in (("/api/embed", 503), ("/v1/embeddings", 429)):
+                answer = ask(path)
+                assert (answer.status_code, int(answer.headers["retry-after"])) == (status, 1)
+            assert ready() == 503
+            assert client.get("/health/live").status_code == 200
+            worker.join()
+            assert [ask(path).status_code for path in ("/api/embed", "/v1/embeddings")] == [200, 200]
+            assert ready() == 200

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from bankml.room import Room
 from bankml.serve.resident import mapped
 from oracle import family
 from tests import cgroup
+from tests.serve.wire import until
 
 MB = 1_000_000
 
@@ -42,11 +42,11 @@ def resident(process: subprocess.Popen) -> tuple[int, int]:
 
 
 def embed(url: str, **body: object) -> httpx.Response:
-    return httpx.post(f"{url}/api/embed", json=body, timeout=120)
+    return httpx.post(f"{url}/api/embed", json=body, timeout=240)
 
 
 def in_memory(url: str) -> dict[str, dict]:
-    return {model["name"]: model for model in httpx.get(f"{url}/api/ps").json()["models"]}
+    return {model["name"]: model for model in httpx.get(f"{url}/api/ps", timeout=60).json()["models"]}
 
 
 @pytest.mark.parametrize("name", ["all-minilm-l6-v2", "large"])
@@ -56,10 +56,10 @@ def test_memory_comes_back_when_a_models_time_is_over(serving, stocked: Path, ti
         assert embed(server.url, model="tiny", input=["some words"] * 1000).status_code == 200
         before = resident(server.process)
         for _ in range(2):
-            assert embed(server.url, model=name, input=["word " * 1500] * 6, keep_alive="1s").status_code == 200
+            assert embed(server.url, model=name, input=["word " * 1500] * 6, keep_alive="1h").status_code == 200
             held = resident(server.process)
-            while f"{name}:latest" in in_memory(server.url):
-                time.sleep(0.1)
+            assert embed(server.url, model=name, keep_alive="10ms").status_code == 200
+            until(lambda: f"{name}:latest" not in in_memory(server.url))
         after = resident(server.process)
         said = need(header.read(next((stocked / "models").glob(f"{name}*.gguf"))), 2)
     assert held[0] - before[0] > said.tables
@@ -82,8 +82,7 @@ def test_ps_tells_what_is_resident(serving, stocked: Path, tiny: Path) -> None:
         assert 0 <= used["large:latest"]["resident"] - said.weights - said.tables < 6 * MB
         assert used["tiny:latest"]["expires_at"] > "2300"
         embed(server.url, model="large", keep_alive=0)
-        time.sleep(0.2)
-        assert list(in_memory(server.url)) == ["tiny:latest"]
+        until(lambda: list(in_memory(server.url)) == ["tiny:latest"])
 
 
 def test_a_system_that_does_not_tell_what_is_resident(tmp_path: Path) -> None:

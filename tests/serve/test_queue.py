@@ -40,7 +40,7 @@ def drained(queue: Queue, urgent: bool) -> list[list[tuple[Job, int, int]]]:
     return passes
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.lists(st.integers(1, 1500), min_size=1, max_size=12), max_size=12))
 def test_every_text_once_in_order_within_the_budget(encoders, requests):
     def play() -> None:

@@ -11,7 +11,7 @@ from tests.serve.clients import Client
 
 
 def wait(gone) -> str:
-    for _ in range(200):
+    for _ in range(6000):
         if gone():
             raise RuntimeError("gone")
         time.sleep(0.01)
@@ -37,7 +37,7 @@ def test_a_client_that_hangs_up_is_cancelled_running_or_waiting():
         errors = await asyncio.gather(*calls, return_exceptions=True)
         assert [(type(error), error.status) for error in errors] == [(RefusedError, 499)] * 4
         assert await workers.run(lambda gone: 7) == 7  # the thread is free again
-        assert time.perf_counter() - started < 1
+        assert time.perf_counter() - started < 30  # four that nobody cancels take four minutes
         workers.close()
 
     asyncio.run(scene())
@@ -53,7 +53,7 @@ def test_a_cancelled_caller_cancels_its_work():
             await task
         started = time.perf_counter()
         assert await workers.run(lambda gone: 7) == 7
-        assert time.perf_counter() - started < 1
+        assert time.perf_counter() - started < 30
         workers.close()
 
     asyncio.run(scene())

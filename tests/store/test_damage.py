@@ -97,7 +97,7 @@ def test_zeros_in_the_middle(sound, tmp_path):
         assert wrong > UNUSED or "file" in wrong, page // PAGE + 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_bytes_that_are_others(sound, tmp_path_factory, seed):
     chance = random.Random(seed)

@@ -172,7 +172,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60) | st.text("abmodel_:-[]{}&*!<>|'\"#%?,\n \t~0x", max_size=60).map(str.encode))
 def test_any_bytes(tmp_path: Path, content: bytes) -> None:
     try:

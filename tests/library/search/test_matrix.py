@@ -169,7 +169,7 @@ def test_a_copy_that_is_put_back_and_goes_on(shelf: Store, path, later: int) -> 
         assert len(after.foreign) == 0
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 6), st.booleans()), max_size=12))
 def test_followed_is_what_is_read_anew(tmp_path_factory: pytest.TempPathFactory, steps: list) -> None:
     with Store.create(tmp_path_factory.mktemp("steps") / "kb.db") as store:

@@ -76,7 +76,7 @@ def test_syntax_of_fts5_is_data(shelf: Store, query: str) -> None:
     assert ranked(shelf, f"{query} kernel").ids.size
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=40))
 def test_any_text_can_be_asked(shelf: Store, query: str) -> None:
     found = ranked(shelf, query)

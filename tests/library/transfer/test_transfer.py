@@ -214,7 +214,7 @@ def test_a_hostile_file_is_a_sentence_with_its_line(new, objects, said):
         put(store, b"".join(json.dumps(one).encode() + b"\n" for one in objects))
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_bytes_are_a_sentence_or_a_whole_store(store, lines, data):
     start = data.draw(st.integers(0, len(lines)))
