@@ -16,7 +16,7 @@ from bankml.store import Bound, Store
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """`model`: its name; of a path the file's alone. Pooling and prefixes are those of the passages, None: not known."""
+    """`model`: its name; of a path the file's alone. Pooling and prefixes are the passages', None: not known."""
 
     model: str
     digest: str

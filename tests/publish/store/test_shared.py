@@ -132,16 +132,19 @@ def test_few_are_scored_first_and_all_where_that_may_not_be_enough(place, team, 
         schema.look(connection)
         for query in sample(team, count=10):
             terms, scope = Terms.read(connection, query, (1,)), Scope((1,), _wanted())
-            every = arms.by_words(connection, scope, terms, 10)
-            with monkeypatch.context() as patch:
-                patch.setattr(arms, "SCORED", 3)
-                assert arms.by_words(connection, scope, terms, 10) == every
+            for k in (1, 2, 3, 10):
+                every = arms.by_words(connection, scope, terms, k)
+                with monkeypatch.context() as patch:
+                    patch.setattr(arms, "SCORED", 3)
+                    assert arms.by_words(connection, scope, terms, k) == every
 
 
 def test_filters_are_asked_of_the_database(ask):
     query = "vectors of a model"
     assert len(ids(ask.recall(query, 100))) == 36
-    assert all("even" in one.record.tags for one in ask.recall(query, 100, tags=("even",)).results)
+    even = ask.recall(query, 100, tags=("even",))
+    assert {one.record.tags for one in even.results} == {("even",)}
+    assert even.status.startswith(f"{len(even.results)} of {len(even.results)} records")
     assert {one.record.category for one in ask.recall(query, 100, categories=("constraint",)).results} == {"constraint"}
     assert ids(ask.recall(query, statuses=("archived",))) == []
     assert "no record passes" in ask.recall(query, namespaces=("global",)).status
