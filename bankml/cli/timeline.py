@@ -17,7 +17,7 @@ def timeline(
     """Print all that a record ever said: since when, until when, recorded when, and what changed."""
     from bankml.memory.timeline import timeline as look
 
-    with opened(db, read_only=True) as store:
+    with opened(db) as store:
         found = look(store, id)
     if json:
         write_json(found.object(full))

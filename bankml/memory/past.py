@@ -13,7 +13,7 @@ from bankml.library.search.state import State
 from bankml.library.search.words import CHARS, Words
 from bankml.memory import instant
 from bankml.memory.recall.asked import Asked
-from bankml.memory.recall.candidates import Best, Pool, coverage
+from bankml.memory.recall.candidates import Pool, coverage
 from bankml.memory.recall.judged import LEXICAL_ONLY
 from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.recaller import Recaller
@@ -23,10 +23,9 @@ from bankml.store.record import Assertion, Record
 from bankml.terms import tokens
 
 # An assertion holds from valid_from on, up to and without valid_to.
-HOLDING = """SELECT r.document_id FROM records r WHERE EXISTS (
-        SELECT 1 FROM assertions a WHERE a.record_id = r.id
-        AND a.valid_from <= :at AND (a.valid_to IS NULL OR a.valid_to > :at)
-    ) ORDER BY r.document_id"""
+HOLDING = """SELECT document_id FROM records WHERE id IN (
+        SELECT record_id FROM assertions WHERE valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
+    ) ORDER BY document_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +72,13 @@ def held(assertions: Sequence[Assertion], at: int) -> Assertion | None:
 
 
 def _found(db: sqlite3.Connection, state: State, asked: Asked, question: Question, pool: Pool, at: int) -> list[_Then]:
-    """Best first, equals by the older document; each by its best passage."""
+    """Best first, each by its best passage; equals by the passage that is older."""
     size = pool.passages.size
     words = (state.arms(db, asked.query, "words", question, size, pool.passages, {}).words if size else None) or NOTHING
-    scores = Best.of(pool, dict(zip(words.ids.tolist(), words.scores.tolist(), strict=True))).scores
-    best = sorted(scores, key=lambda document: (-scores[document], document))[: asked.n]
+    scores: dict[int, float] = {}
+    for document, score in zip(pool.of(words.ids).tolist(), words.scores.tolist(), strict=True):
+        scores.setdefault(document, score)
+    best = list(scores)[: asked.n]
     shares = coverage(db, state, asked.query, pool.within(np.sort(np.array(best, np.int64))))
     return [_Then(_then(db, document, at), scores[document], shares.get(document, 0.0)) for document in best]
 

@@ -41,7 +41,9 @@ def test_both_texts_are_in_it(before: str, after: str) -> None:
 
 
 def test_what_would_take_too_long_is_replaced_whole() -> None:
-    before, after = (" ".join(f"{which}{number % 97}" for number in range(WORDS)) for which in ("x", "y"))
+    before, after = (
+        " ".join([*(f"{which}{number % 97}" for number in range(WORDS)), "both", which]) for which in ("x", "y")
+    )
     assert told(f"same {before} end", f"same {after} end") == [
         ("kept", "same "),
         ("removed", before),

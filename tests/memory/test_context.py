@@ -213,6 +213,17 @@ def test_any_other_budget_is_kept(store: Store, budget: int) -> None:
     assert (found.tokens <= budget, len(found.excluded)) == (True, budget < LARGEST)
 
 
+def test_every_budget_is_kept(store: Store) -> None:
+    """Also those that an entry fits into, and its heading does not."""
+    write(store, 1, "Rule", category="constraint", content="short")
+    write(store, 2, "Token", content="somewhat longer")
+    whole = packed(store, "token").tokens
+    for budget in range(whole + 2):
+        found = packed(store, "token", budget=budget)
+        assert characters(found.markdown()) <= found.tokens <= budget
+    assert found.tokens == whole
+
+
 @pytest.fixture(scope="module")
 def embedder(minilm: Path) -> Iterator[Embedder]:
     embedder = choose(name=minilm)

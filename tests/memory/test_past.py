@@ -50,6 +50,12 @@ def test_it_says_what_was_held_then(store: Store) -> None:
     )
 
 
+def test_an_assertion_holds_up_to_its_end(store: Store) -> None:
+    record = write(store, 1, "Token", [said("life", DAY, 2 * DAY)])
+    assert found(store, "token", 2 * DAY - 1) == [(record, "life")]
+    assert found(store, "token", 2 * DAY) == []
+
+
 def test_it_is_chosen_by_what_it_says_now(store: Store) -> None:
     """Words that it held only then find nothing; those that it has only now do, of whatever part of the record."""
     record = write(
