@@ -56,7 +56,7 @@ def test_meaning_finds_what_words_do_not(recaller: Recaller, minilm_embedder: Em
     cosine = float(minilm_embedder.embed([f"{TOKENS.title}\n{TOKENS.content}"])[0] @ asked)
     assert first.cosine == pytest.approx(cosine, abs=1e-6)
     assert found.status.startswith("3 of 3 records · BM25 (FTS5) + ")
-    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.8)" in found.status
+    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.7)" in found.status
 
 
 def test_only_active_records_unless_asked(recaller: Recaller) -> None:
