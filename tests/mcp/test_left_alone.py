@@ -111,8 +111,8 @@ def test_a_reindex_to_another_model_meanwhile(own: Path) -> None:
             if reindex.done():
                 break
         assert reindex.result().returncode == 0, reindex.result().stderr
-        assert "multilingual-e5-small (meaning, 1 of 1" in agent.answer("query", query="and now")["status"]
         assert agent.answer("remember", title="After", content="Written after the change.")["embedded"] == 1
+        assert "multilingual-e5-small (meaning, 2 of 2" in agent.answer("query", query="and now")["status"]
         assert len(said) <= 2
 
 

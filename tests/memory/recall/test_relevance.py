@@ -34,7 +34,7 @@ evidence = st.builds(
     identifier_missed=st.booleans(),
     category_missed=st.booleans(),
 )
-pages = st.lists(evidence, max_size=12, unique_by=lambda one: one.id)
+pages = st.lists(evidence, max_size=6, unique_by=lambda one: one.id)
 fusions = st.sampled_from(["convex", "rrf"])
 
 
