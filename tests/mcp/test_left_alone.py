@@ -112,7 +112,9 @@ def test_a_reindex_to_another_model_meanwhile(own: Path) -> None:
                 break
         assert reindex.result().returncode == 0, reindex.result().stderr
         assert agent.answer("remember", title="After", content="Written after the change.")["embedded"] == 1
-        assert "multilingual-e5-small (meaning, 2 of 2" in agent.answer("query", query="and now")["status"]
+        assert command(own, "reindex", "--model", "all-MiniLM-L6-v2").returncode == 0  # and nothing is asked meanwhile
+        assert agent.answer("remember", title="Again", content="Written after another.")["embedded"] == 1
+        assert "all-MiniLM-L6-v2 (meaning, 3 of 3" in agent.answer("query", query="and now")["status"]
         assert len(said) <= 2
 
 
