@@ -20,7 +20,8 @@ from oracle import seeded
 
 def asked(number: int, cosines: list[float], answer: int | None, language: str = "en") -> Asked:
     features = np.column_stack([cosines, np.full(len(cosines), 0.5)])
-    return Asked(language, answer is not None, number, Results(features, np.arange(len(cosines)) == answer))
+    own = np.arange(len(cosines)) == answer
+    return Asked(language, answer is not None, number, Results(features, own, features, own))
 
 
 SOME = [
@@ -56,7 +57,8 @@ def test_figures() -> None:
     assert (line.scope, line.questions, line.probes) == ("all", 8, 6)
     assert (line.auc_cosine, line.auc_score, line.found, line.false_alarms) == (1, 1, 1, 0)
     assert line.auc_near == 1  # without its answer each has 0.4
-    assert line.brier < line.base
+    assert (line.likely, line.likely_alarms) == (1, 0)
+    assert line.brier < 0.25
 
 
 def test_a_language_whose_probes_pass_is_told() -> None:
