@@ -42,6 +42,18 @@ def test_the_floor_is_between_both_kinds_and_the_curve_grows() -> None:
     assert one.score(0.65, 0.5) > 0.5 > one.score(0.4, 0.5)
 
 
+def test_the_curve_is_of_the_pairs_at_even_odds() -> None:
+    """Whatever is shown: halfway between few that are about the query and many that are not is an even chance."""
+
+    def one(number: int, answered: bool, cosine: float) -> Asked:
+        shown = np.array([[0.99, 0.9], [0.01, 0.9]])
+        results = Results(shown, np.array([False, False]), np.array([[cosine, 0.5]]), np.array([answered]))
+        return Asked("en", answered, number, results)
+
+    some = [one(number, True, 0.6) for number in range(4)] + [one(number, False, 0.2) for number in range(40)]
+    assert fitted("m", "0" * 64, some).score(0.4, 0.5) == pytest.approx(0.5, abs=1e-3)
+
+
 def test_nobody_is_judged_by_what_has_seen_it() -> None:
     """Half of the questions say the opposite: who is judged by the others is judged wrongly, every one."""
     told = [asked(number, [0.9, 0.1], number % 2) for number in range(20)]

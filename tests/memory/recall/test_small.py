@@ -71,7 +71,7 @@ def test_the_right_record_scores_and_what_is_off_the_topic_does_not(
     answered, off = asked(choose(name=model), list(RECORDS)[:count], tmp_path)
     better = sum(right.score > max((other.score for other in others), default=0.0) for right, others in answered)
     assert better >= 0.9 * count
-    assert sum(right.score >= few for right, _ in answered) >= int(likely * count)
+    assert sum(right.score >= few for right, _ in answered) >= max(1, int(likely * count))
     assert max(off) < 0.1
 
 
