@@ -161,6 +161,6 @@ def test_what_has_no_vector_yet_is_ranked_by_its_words(fusion: Fusion) -> None:
     nearest = Evidence("nearest", cosine=0.02, meaning_rank=1)
     unread = Evidence("unread", cosine=None, bm25=3.0, coverage=1.0, words_rank=1)
     assert ranked([nearest, unread], fusion)[0].id == "unread"
-    hardly = replace(unread, coverage=0.1, words_rank=40)
+    hardly = replace(unread, coverage=0.1, words_rank=400)
     near = replace(nearest, cosine=0.7)
     assert ranked([near, hardly, replace(near, id="z", cosine=0.1, meaning_rank=2)], fusion)[0].id == "nearest"
