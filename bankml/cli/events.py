@@ -1,5 +1,6 @@
 """A record's timeline for people: drawn on a terminal with what changed, a tab between fields elsewhere."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {"kept": "", "removed": "red strike", "added": "bold green"}
+SIGNS = {"kept": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}  # where there are no colours
 AROUND = 60  # characters that are kept before and after what changed
 ASSERTED, SAID, LINE, END = "● ", "○ ", "│ ", "└ "
 
@@ -71,18 +73,25 @@ def _draw(timeline: Timeline, full: bool) -> None:
 def _draw_assertion(console: "Console", this: Assertion, every: Sequence[Assertion], full: bool) -> None:
     from rich.text import Text
 
-    end = "on" if this.valid_to is None else f"until {instant.iso(this.valid_to)}"
-    span = f"true from {instant.iso(this.valid_from)} {end}"
-    late = "" if this.recorded_at == this.valid_from else f"  recorded {instant.iso(this.recorded_at)}"
-    _behind(console, Text.assemble((span, "bold"), (f"{late}  confidence {this.confidence:g}", "dim")), ASSERTED, LINE)
-    _behind(console, _compared(replaced(this, every), this, full), LINE, LINE)
+    before = replaced(this, every)
+    span = f"true from {_time(this.valid_from)} {'on' if this.valid_to is None else f'until {_time(this.valid_to)}'}"
+    facts = [] if this.recorded_at == this.valid_from else [f"recorded {_time(this.recorded_at)}"]
+    was = f", was {before.confidence:g}" if before and before.confidence != this.confidence else ""
+    facts.append(f"confidence {this.confidence:g}{was}")
+    _behind(console, Text.assemble((span, "bold"), (f"  {'  '.join(facts)}", "dim")), ASSERTED, LINE)
+    _behind(console, compared(before, this, full, console.color_system is None), LINE, LINE)
     console.print(Text(LINE.rstrip()))
+
+
+def _time(at: int) -> str:
+    """To the second, as people read it."""
+    return re.sub(r"T(\S{8})\.\d{6}Z", r" \1Z", instant.iso(at))
 
 
 def _draw_feedback(console: "Console", said: Feedback, length: int | None) -> None:
     from rich.text import Text
 
-    text = Text.assemble((printable(said.verdict), "bold"), (f"  {instant.iso(said.recorded_at)}", "dim"))
+    text = Text.assemble((printable(said.verdict), "bold"), (f"  {_time(said.recorded_at)}", "dim"))
     _behind(console, text, SAID, LINE)
     if said.note:
         _behind(console, Text(_lines(said.note[:length])), LINE, LINE)
@@ -95,7 +104,7 @@ def replaced(this: Assertion, every: Sequence[Assertion]) -> Assertion | None:
     return held(before, this.valid_from) or (before[-1] if before else None)
 
 
-def _compared(before: Assertion | None, this: Assertion, full: bool) -> "Text":
+def compared(before: Assertion | None, this: Assertion, full: bool, colourless: bool) -> "Text":
     """The content, with what is another than before; what stayed is cut unless `full`."""
     from rich.text import Text
 
@@ -104,7 +113,8 @@ def _compared(before: Assertion | None, this: Assertion, full: bool) -> "Text":
         return Text(_lines(text), "" if before is None else "dim")
     drawn, every = Text(), changes(before.content, this.content)
     for change in every if full else shortened(every):
-        drawn.append(_lines(change.text), STYLES[change.kind])
+        before_it, after_it = SIGNS[change.kind] if colourless else ("", "")
+        drawn.append(f"{before_it}{_lines(change.text)}{after_it}", STYLES[change.kind])
     return drawn
 
 

@@ -90,7 +90,8 @@ def pack(
 def _packed(filling: Filling, found: Recalled, pinned: int) -> Pack:
     sections = {title: filling.sections[title] for title in HEADINGS.values() if title in filling.sections}
     constraints = f"{pinned:,} {'constraint' if pinned == 1 else 'constraints'} pinned first"
-    taken = f"{sum(map(len, sections.values())):,} records in {filling.tokens:,} of {filling.budget:,} tokens"
+    count = sum(map(len, sections.values()))
+    taken = f"{count:,} {'record' if count == 1 else 'records'} in {filling.tokens:,} of {filling.budget:,} tokens"
     status = " · ".join([taken, constraints, found.status, NARROW])
     return Pack(sections, filling.tokens, filling.excluded, filling.budget, status)
 
