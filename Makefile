@@ -21,7 +21,7 @@ cpu_has = $(if $(shell grep -lw $(1) /proc/cpuinfo 2>/dev/null),$(comma)$(2))
 BACKENDS_HERE := scalar$(call cpu_has,avx2,avx2)$(call cpu_has,avx_vnni,avxvnni)$(call cpu_has,avx512vl,avx512)$(call cpu_has,avx512_vnni,avx512vnni)
 CMAKE := $(BIN)/cmake -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-library bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check check-static check-asan check-tsan format fuzz clean
+.PHONY: serve build test test-cpp oracle bench bench-full bench-tokenizers bench-library bench-memory bench-load bench-soak llama-avx2 llama-server plots profile instructions instructions-baseline check check-static check-asan check-tsan format fuzz clean
 
 serve: $(VENV)/.built
 	@exec $(BIN)/bankml serve --native --port $(PORT) $(if $(MODEL),--model $(MODEL))
@@ -60,6 +60,10 @@ profile: $(VENV)/.built build/profile/.built
 bench-library: $(VENV)/.bench-library
 	$(BIN)/python -m bench.library $(ARGUMENTS)
 
+# What is found of what is remembered, and how soon an agent is answered. ARGUMENTS="found --languages en" for a part.
+bench-memory: $(VENV)/.built $(VENV)/.test
+	$(BIN)/python -m bench.finding $(ARGUMENTS)
+
 bench-tokenizers: $(VENV)/.built $(VENV)/.test
 	$(BIN)/python -m bench.tokenizers
 
@@ -97,7 +101,7 @@ check-asan: $(VENV)/.tools
 check-tsan: $(VENV)/.tools
 	$(call sanitized,tsan,thread)
 	$(BIN)/cmake --build build/tsan --target bankml_tests
-	build/tsan/bankml_tests
+	build/tsan/bankml_tests -kernels  # minutes of arithmetic, of one thread each
 
 instructions: $(VENV)/.tools build/cpp/.built
 	$(BIN)/python tests/check_instructions.py

@@ -1,6 +1,7 @@
 """`python -m bench.page FILE…`: puts the figures of runs (JSON files in bench/results) into docs.
 
-Those of `bench.library` go into docs/knowledge-base.md, all others into docs/performance.md.
+Those of `bench.library` go into docs/knowledge-base.md, of `bench.finding` and `bench.retrieval` into
+docs/retrieval.md, all others into docs/performance.md.
 """
 
 import sys
@@ -8,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import aims, library, load_report, memory, profile, report, results, tokenizers
+from bench import aims, finding, library, load_report, memory, profile, report, results, retrieval, tokenizers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 LIBRARY = PAGE.with_name("knowledge-base.md")
+RETRIEVAL = PAGE.with_name("retrieval.md")
 PLOTS = PAGE.parent / "plots"  # where plot.py draws
-
+OF_RETRIEVAL = ("finding", "calibration")
 
 COMMANDS = {
     "speed": "make bench",
@@ -31,6 +33,10 @@ def block(run: dict[str, Any]) -> tuple[str, str]:
         return part, "\n\n".join([*about, *([aims.table(run)] if part.endswith("avx2") else []), *_pictures(part)])
     if any(part in run for part in library.PARTS):
         return "library", library.report(run)
+    if any(part in run for part in finding.PARTS):
+        return "finding", finding.report(run)
+    if "calibrations" in run:
+        return "calibration", retrieval.report(run)
     if "profiles" in run:
         return "stages", f"{profile.summary(run)}\n\n{profile.table(run['profiles'])}"
     if any(part in run for part in load_report.PARTS):
@@ -65,7 +71,7 @@ def main(arguments: Sequence[str]) -> None:
     """Writes the pages."""
     for name in arguments:
         part, content = block(results.read(name))
-        page = LIBRARY if part == "library" else PAGE
+        page = LIBRARY if part == "library" else RETRIEVAL if part in OF_RETRIEVAL else PAGE
         page.write_text(replaced(page.read_text(encoding="utf-8"), part, content), encoding="utf-8")
 
 

@@ -103,9 +103,12 @@ def quote(text: str) -> str:
 
 def docstrings(count: int) -> list[str]:
     """So many of the standard library's, by file and place."""
-    folder = Path(sysconfig.get_path("stdlib"))
-    every = dict.fromkeys(text for path in sorted(folder.glob("*.py")) for text in _said(path))
-    return list(every)[:count]
+    found: dict[str, None] = {}
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        if len(found) >= count:
+            break
+        found |= dict.fromkeys(_said(path))
+    return list(found)[:count]
 
 
 def _said(path: Path) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Stores of records and documents for benches: of real texts with their own vectors, or with random ones."""
 
+import sqlite3
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -46,7 +47,7 @@ class Shelf:
             self._embed(db, replaced)
         return replaced.document_id
 
-    def _embed(self, db, replaced: Replaced) -> None:
+    def _embed(self, db: sqlite3.Connection, replaced: Replaced) -> None:
         ids, texts = zip(*replaced.added, strict=True)
         vectors.insert(db, ids, self._recipe, self._model.documents(texts))
 

@@ -33,6 +33,7 @@ from bankml.cli import (
     timeline,
     tokenize,
     transfer,
+    workspace,
 )
 from bankml.cli.output import OutputError, abandon_output, note, write_json
 from bankml.cli.terminated import exit_status
@@ -80,6 +81,7 @@ app.command()(timeline.timeline)
 app.command()(query.query)
 app.command()(mcp.mcp)
 app.command()(context.context)
+app.add_typer(workspace.app, name="workspace")
 
 
 def _version(wanted: bool) -> None:

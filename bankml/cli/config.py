@@ -1,13 +1,13 @@
 """`bankml config`: the settings of a knowledge base, and another model for it."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bankml.cli.configured import asking, shown, tell
+from bankml.cli.convert import Pooling
 from bankml.cli.output import AsJson, note, table, write_json
 from bankml.cli.store import Db
 from bankml.errors import PoolingError
@@ -20,14 +20,6 @@ if TYPE_CHECKING:
     from bankml.library.model.values import Value
 
 app = typer.Typer(invoke_without_command=True)
-
-
-class Pooling(StrEnum):
-    """How token vectors become one."""
-
-    MEAN = "mean"
-    CLS = "cls"
-    LAST = "last"
 
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="As `bankml config` lists them.", show_default=False)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from bankml.library.model.configuration import Configuration
 
 WIDTH = 22
+POOLING = "search.vector.pooling"
 DECIDING = ("search.vector.preset", "search.vector.model", "model")  # the first that is said, of config.yaml alone
 
 
@@ -33,7 +34,7 @@ def tell(
 
     settings = Settings.read()
     wanted = asked(path, settings, recorded=Kept.of(path).record.name)
-    notes = _notes(configuration, key, wanted.by, wanted.name)
+    notes = _notes(configuration, key, wanted.by, wanted.name) + _idle_pooling(path, settings, key)
     why = stale(path, settings)
     run = f"bankml reindex --vectors{f' --db {shlex.quote(str(db))}' if db else ''}"
     if json:
@@ -73,6 +74,17 @@ def _notes(configuration: "Configuration", key: str | None, by: str, name: str) 
     if not configuration.vector_enabled:
         notes.append("words alone are searched, and nothing is embedded, as search.vector.enabled is false")
     return notes
+
+
+def _idle_pooling(path: Path, settings: Settings, key: str | None) -> list[str]:
+    """What a model's file says of its pooling counts, and another model's is its own."""
+    from bankml.library.model.values import values
+
+    if key != POOLING:
+        return []
+    found = next(value for value in values(path, settings) if value.key == key)
+    says = f"the pooling of the model that is asked for is {found.value}" if found.value else "it is of no model"
+    return [f"{key} is saved and has no effect: {says}"] if found.idle else []
 
 
 def _remedy(by: str) -> str:

@@ -1,7 +1,7 @@
 """`bankml query`."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -106,6 +106,7 @@ def query(
         list[str] | None,
         typer.Option(metavar="NAME", help="With --dsn: only the store published as this.", show_default=False),
     ] = None,
+    peers: Annotated[bool, typer.Option("--peers/--no-peers", help="With linked repositories, or alone.")] = True,
     model: Model = None,
     db: Db = None,
     json: AsJson = False,
@@ -124,7 +125,7 @@ def query(
     if at is not None:
         found = _of_then(db, asked, at, results, statuses, category or (), tag or ())
     else:
-        with _own(db, model) if dsn is None else published(dsn, store or (), model) as recaller:
+        with _own(db, model, peers) if dsn is None else published(dsn, store or (), model) as recaller:
             found = recaller.recall(
                 asked,
                 results,
@@ -149,17 +150,22 @@ def query(
 
 
 @contextmanager
-def _own(db: Path | None, model: str | None = None) -> "Iterator[Recaller]":
-    """The records of a store of this machine."""
+def _own(db: Path | None, model: str | None = None, peers: bool = False) -> "Iterator[Recaller]":
+    """The records of a store of this machine, and with `peers` those of linked ones."""
     from bankml.library.model.binding import embedder
     from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
     from bankml.memory.recall.recaller import Recaller
+    from bankml.memory.workspace.workspace import Workspace
 
     if model is not None:
         named(model)
     with opened(db) as store, Searcher(store, lambda: embedder(store, Settings.read(), model)) as searcher:
-        yield Recaller(searcher)
+        if not peers:
+            yield Recaller(searcher)
+            return
+        with closing(Workspace(store, searcher)) as workspace:
+            yield workspace
 
 
 def _of_then(db: Path | None, query: str, at: int, n: int, *narrowed: "Sequence[str]") -> "Recalled":

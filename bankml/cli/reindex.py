@@ -28,6 +28,9 @@ def reindex(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the model that is asked for now (`bankml config`), after a switch.")
     ] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only what has no vector yet, with the store's own model.")
+    ] = False,
     db: Db = None,
     json: AsJson = False,
 ) -> None:
@@ -40,11 +43,17 @@ def reindex(
             _discard(store, json)
             return
         settings = Settings.read()
-        done = _run(store, _embedder(store, settings, model, vectors))
-        _tell(done, json)
+        embedder = _embedder(store, settings, model, vectors)
+        done = _run(store, embedder, missing)
+        _tell(done, json, "there already" if missing else "before an interruption")
         _note_others(store, settings, done)
     if done.without:
         raise typer.Exit(SOME_FAILED)
+
+
+def run(store: "Store", settings: Settings) -> "Reindexed":
+    """As `bankml reindex --vectors`, with its progress."""
+    return _run(store, _embedder(store, settings, None, True))
 
 
 def _discard(store: "Store", json: bool) -> None:
@@ -76,7 +85,8 @@ def _embedder(store: "Store", settings: Settings, model: str | None, vectors: bo
     return binding.unchecked(store, settings, name)
 
 
-def _run(store: "Store", embedder: "Embedder") -> "Reindexed":
+def _run(store: "Store", embedder: "Embedder", missing: bool) -> "Reindexed":
+    from bankml.library.upkeep.missing import embed_missing
     from bankml.library.upkeep.reindex import reindex
 
     done: Reindexed | None = None
@@ -88,22 +98,22 @@ def _run(store: "Store", embedder: "Embedder") -> "Reindexed":
             show(now)
 
         try:
-            return reindex(store, embedder, progress)
+            return embed_missing(store, embedder, progress) if missing else reindex(store, embedder, progress)
         except KeyboardInterrupt:
-            note(_interrupted(embedder.reference, done))
+            note(_interrupted("--missing" if missing else f"--model {embedder.reference}", done))
             raise
 
 
-def _interrupted(model: str, done: "Reindexed | None") -> str:
+def _interrupted(options: str, done: "Reindexed | None") -> str:
     made = f"{done.done:,} of {done.chunks:,} chunks are embedded and kept" if done else "nothing was begun"
-    return f"interrupted: {made}, the old vectors answer; `bankml reindex --model {model}` goes on"
+    return f"interrupted: {made}, the old vectors answer; `bankml reindex {options}` goes on"
 
 
-def _tell(done: "Reindexed", json: bool) -> None:
+def _tell(done: "Reindexed", json: bool, resumed: str) -> None:
     if json:
         write_json(done.object())
         return
-    kept = f", {done.resumed:,} of them before an interruption" if done.resumed else ""
+    kept = f", {done.resumed:,} of them {resumed}" if done.resumed else ""
     model = f"{done.bound.model_name} ({done.bound.dims} dimensions)"
     print(f"{done.done:,} of {done.chunks:,} chunks embedded with {model}{kept}")
     if done.truncated:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from bankml.errors import InputError
 from bankml.evaluation import logistic, separation
 from bankml.evaluation.faq import ENGLISH, Language
+from bankml.evaluation.faq import LANGUAGES as FAQ_LANGUAGES
 from bankml.evaluation.logistic import Floats
 from bankml.evaluation.model import Model
 from bankml.evaluation.passages import cut
+from bankml.evaluation.probes import LANGUAGES as PROBED
 from bankml.evaluation.probes import probes
 from bankml.evaluation.shelf import Results, Shelf
 from bankml.memory.calibration import Calibration
@@ -96,8 +98,14 @@ def calibrate(model: Model, languages: Sequence[Language], progress: Progress, e
         progress(f"asking with {model.encoder.name}, languages", done, len(kept))
         asked += _asked(shelf, shelf.language, order)
     name, digest = model.encoder.name, model.encoder.digest
-    first, second = (fitted(name, digest, [one for one in asked if one.half != half]) for half in (0, 1))
-    return Calibrated(model, fitted(name, digest, asked), (first, second), asked, _across(kept, order))
+    across = _across(kept, order)
+    return Calibrated(model, fitted(name, digest, asked), judges(name, digest, asked), asked, across)
+
+
+def judges(model: str, digest: str, asked: Sequence[Asked]) -> tuple[Calibration, Calibration]:
+    """Of each half of the queries, fitted on the other one."""
+    first, second = (fitted(model, digest, [one for one in asked if one.half != half]) for half in (0, 1))
+    return first, second
 
 
 def fitted(model: str, digest: str, seen: Sequence[Asked]) -> Calibration:
@@ -121,10 +129,13 @@ def curve(found: Calibrated, asked: Sequence[Asked]) -> tuple[Floats, NDArray[np
 
 
 def _across(shelves: Sequence[Shelf], order: Mapping[str, int]) -> list[Asked]:
-    """The queries of other languages, put to English texts."""
+    """The queries of other languages, put to English texts; of those that the FAQ does not have the probes alone."""
     english = next((one for one in shelves if one.language.code == ENGLISH), None)
     others = [one.language for one in shelves if one is not english]
-    return [one for language in others if english for one in _asked(english, language, order)]
+    if not english or not others:
+        return []
+    others += [Language(code, {}, {}, 0, 0) for code in PROBED if code not in FAQ_LANGUAGES]
+    return [one for language in others for one in _asked(english, language, order)]
 
 
 def _asked(shelf: Shelf, language: Language, order: Mapping[str, int]) -> list[Asked]:

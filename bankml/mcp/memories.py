@@ -21,6 +21,7 @@ from bankml.memory.recall.answer import answer
 from bankml.memory.recall.recaller import Recaller
 from bankml.memory.timeline import timeline
 from bankml.memory.verdicts import judged
+from bankml.memory.workspace.workspace import Workspace
 from bankml.settings import Settings
 from bankml.store import Store
 from bankml.store.followed import Followed
@@ -38,10 +39,11 @@ class Opened:
 
     store: Store
     searcher: Searcher
-    recaller: Recaller
+    recaller: Workspace
 
     def close(self) -> None:
         """Ends what runs."""
+        self.recaller.close()
         self.searcher.close()
         self.store.close()
 
@@ -106,7 +108,7 @@ class Memories:
     def context(self, query: str, task: str = "", token_budget: int = BUDGET) -> Pack:
         """As `bankml context`, with the records of this session."""
         return self._followed.of_now(
-            lambda now: pack(now.recaller, query, task, token_budget, session=self.session, root=self._root)
+            lambda now: pack(Recaller(now.searcher), query, task, token_budget, session=self.session, root=self._root)
         )
 
     def timeline(self, id: str, full: bool = False) -> dict[str, Any]:
@@ -175,4 +177,4 @@ class Memories:
             raise StoreError(f"there is no memory at {path}: `remember` makes one, and so does `bankml init`")
         store = Store.open(path)
         searcher = Searcher(store, lambda: embedder(store, Settings.read(), self._model))
-        return Opened(store, searcher, Recaller(searcher))
+        return Opened(store, searcher, Workspace(store, searcher))

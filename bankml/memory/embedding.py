@@ -14,7 +14,7 @@ from bankml.store import Store, documents, records
 SECONDS = 5.0  # for all passages of a write, and for the engine's other work before them
 MOST = 64  # passages of a call and of a transaction
 
-LATER = "`bankml reindex` embeds what is left"
+LATER = "`bankml reindex --missing` embeds what is left"
 
 
 def embed_record(store: Store, embedder: Embedder, record_id: str, clock: Callable[[], float] = monotonic) -> str:

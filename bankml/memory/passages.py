@@ -1,5 +1,7 @@
 """A record's text as passages that the model reads whole, so that the end of a long one is found as its beginning."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from bankml.documents.chunking import chunks
@@ -35,29 +37,40 @@ def cut(title: str, text: str, embedder: Embedder | None, configuration: Configu
     Tokens are the model's own where it has its tokenizer in this process, else estimated, rather too many.
     """
     if isinstance(embedder, Counting):
-        try:
-            return _cut(title, text, configuration, embedder.count, embedder.context_length, embedder)
-        except Error:  # its file is gone or its memory is: what to say of it is said when it is to embed
-            pass
-    return _cut(title, text, configuration, estimate, configuration.chunk_tokens, None)
+        with suppress(Error):  # its file or its memory is gone, or it reads too few tokens to cut a text for
+            size = min(configuration.chunk_tokens, embedder.context_length)
+            return Cut(_passages(title, text, configuration, embedder.count, size), _recipe(configuration, embedder))
+    made = _passages(title, text, configuration, estimate, configuration.chunk_tokens)
+    return Cut(made, _recipe(configuration, None), _clipped(made, embedder))
 
 
-def _cut(
-    title: str, text: str, configuration: Configuration, count: Count, limit: int, embedder: Embedder | None
-) -> Cut:
-    size = min(configuration.chunk_tokens, limit)
-    recipe = str(Recipe.of(embedder, configuration.chunk_tokens, configuration.chunk_overlap))
+def _passages(title: str, text: str, configuration: Configuration, count: Count, size: int) -> tuple[Passage, ...]:
     start = len(title) + 1
     body = text[start:]
     if len(text) <= size * MOST_CHARACTERS and (tokens := int(count([text])[0])) <= size:
-        return Cut((passage(body, title, start, tokens),), recipe)
+        return (passage(body, title, start, tokens),)
     parts = _parts(title, body, count, size, min(configuration.chunk_overlap, size // 2))
-    found = tuple(replace(part, start=part.start + start, end=part.end + start) for part in parts)
-    return Cut(found, recipe, sum(max(0, part.tokens - limit) for part in found))
+    return tuple(replace(part, start=part.start + start, end=part.end + start) for part in parts)
+
+
+def _recipe(configuration: Configuration, embedder: Embedder | None) -> str:
+    return str(Recipe.of(embedder, configuration.chunk_tokens, configuration.chunk_overlap))
+
+
+def _clipped(passages: Sequence[Passage], embedder: Embedder | None) -> int:
+    """Tokens that the model does not read, of passages that it has not counted before; 0 where it cannot say."""
+    with suppress(Error):
+        if isinstance(embedder, Counting):
+            counted = embedder.count([each.embedded for each in passages])
+            return sum(max(0, tokens - embedder.context_length) for tokens in counted)
+    return 0
 
 
 def _parts(title: str, body: str, count: Count, size: int, overlap: int) -> list[Passage]:
-    """Of the text below the title, whose structure is Markdown's. The headings go on from the title."""
+    """Of the text below the title, whose structure is Markdown's. The headings go on from the title.
+
+    Both together take a quarter of a passage at most: of longer ones the end of the last is left, after an ellipsis.
+    """
     structured = replace(markdown(title, body, (), comments=True), type=TYPE, title=title)
     return [
         Passage(chunk.text, chunk.heading, chunk.start, chunk.end, None, None, chunk.tokens)

@@ -31,7 +31,7 @@ Choose = Callable[[], Embedder]
 Clock = Callable[[], int]
 """Microseconds since 1970, UTC; it may go backwards."""
 
-DISABLED = "BANKML_DISABLE_WRITE_EMBEDDING is set: `bankml reindex` embeds it"
+DISABLED = "BANKML_DISABLE_WRITE_EMBEDDING is set: `bankml reindex --missing` embeds it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,20 @@ def test_a_knowledge_bases_figures_have_a_page_of_their_own(tmp_path: Path, monk
     assert "old" not in shown
 
 
+def test_what_is_remembered_has_a_page_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in page.OF_RETRIEVAL:
+        page.replaced(page.RETRIEVAL.read_text(), part, "")
+    monkeypatch.setattr(page, "RETRIEVAL", tmp_path / "page.md")
+    page.RETRIEVAL.write_text("<!-- finding: start -->old<!-- finding: end -->\n")
+    quoted = {"model": "m", "method": "convex", "quotes": 49, "records": 1049, "first": 0.98}
+    run = {"datetime": "2026-11-30T12:00:00", "machine": "M", "load": [0.1], "quotes": [quoted]}
+    (tmp_path / "run.json").write_text(json.dumps(run))
+    page.main([str(tmp_path / "run.json")])
+    shown = page.RETRIEVAL.read_text()
+    assert "| m | convex | 49 | 1,049 | 98.0% |" in shown
+    assert "old" not in shown
+
+
 def test_the_page_has_every_mark() -> None:
     text = page.PAGE.read_text()
     for part in (*page.COMMANDS, "memory", "stages", "tokenizers", "load"):

@@ -250,6 +250,22 @@ def test_words_alone_by_intention(here, config, filled, tmp_path: Path) -> None:
     assert "fused" in status_line(here, filled)[1]
 
 
+def test_a_pooling_that_counts_for_nothing_is_told(config, model: str) -> None:
+    key = "search.vector.pooling"
+    config("set", MODEL, model)
+    told = config("set", key, "last", "--json").out.lines[0]
+    assert told["notes"] == [f"{key} is saved and has no effect: the pooling of the model that is asked for is mean"]
+
+
+def test_init_takes_the_preset(here, config, db: Path, stocked_home: Path) -> None:
+    config("set", PRESET, "multilingual-e5-small")
+    assert here("init", "--db", str(db), "--json").out.lines[0]["model"] == "multilingual-e5-small"
+    told = config("set", PRESET, "all-minilm-l6-v2", "--json").out.lines[0]
+    assert "the vectors are of multilingual-e5-small, and all-MiniLM-L6-v2 is asked for now" in told["stale"]
+    told = config("reset", PRESET, "--json").out.lines[0]
+    assert (told["stale"], told["asked_for"], told["asked_by"]) == (None, "multilingual-e5-small", "the knowledge base")
+
+
 def test_init_pulls_nothing_where_meaning_is_off(here, config, db: Path) -> None:
     config("set", ENABLED, "false")
     done = here("init", "--db", str(db))

@@ -1,4 +1,5 @@
-// Runs every TEST whose name contains argv[1] (all without it); prints one line a failure and a last line of counts.
+// Runs every TEST whose name contains argv[1] (all without it; with a "-" in front, those whose name does not contain
+// the rest); prints one line a failure and a last line of counts.
 #include <cstdlib>
 #include <new>
 
@@ -22,9 +23,11 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 int main(int argc, char** argv) {
+  const bool without = argc > 1 && argv[1][0] == '-';
+  const std::string part = argc > 1 ? argv[1] + without : "";
   int run = 0, failed = 0;
   for (const auto& test : check::cases()) {
-    if (argc > 1 && std::string(test.name).find(argv[1]) == std::string::npos) continue;
+    if ((std::string(test.name).find(part) == std::string::npos) != without) continue;
     const int before = check::failures();
     try {
       test.run();

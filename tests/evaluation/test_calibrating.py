@@ -9,7 +9,7 @@ import pytest
 from bankml.encoder import Encoder
 from bankml.errors import InputError
 from bankml.evaluation import calibrated, roc_plot
-from bankml.evaluation.calibrating import Asked, Calibrated, calibrate, curve, fitted
+from bankml.evaluation.calibrating import Asked, Calibrated, calibrate, curve, fitted, judges
 from bankml.evaluation.faq import Language
 from bankml.evaluation.model import Model
 from bankml.evaluation.shelf import Results
@@ -30,10 +30,9 @@ SOME = [
 
 
 def found(some: list[Asked]) -> Calibrated:
-    judges = tuple(fitted("m", "0" * 64, [one for one in some if one.half != half]) for half in (0, 1))
     encoder = SimpleNamespace(name="m", digest="0" * 64, dims=3)
     model = SimpleNamespace(encoder=encoder, prefixes=SimpleNamespace(query="", document=""))
-    return Calibrated(model, fitted("m", "0" * 64, some), judges, some)
+    return Calibrated(model, fitted("m", "0" * 64, some), judges("m", "0" * 64, some), some)
 
 
 def test_the_floor_is_between_both_kinds_and_the_curve_grows() -> None:

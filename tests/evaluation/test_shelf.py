@@ -6,12 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bankml.embedders import choose
 from bankml.encoder import Encoder
 from bankml.evaluation.faq import Language
 from bankml.evaluation.model import Model
 from bankml.evaluation.passages import Cut, cut
 from bankml.evaluation.shelf import SHOWN, Shelf
+from bankml.library.search.searcher import Searcher
+from bankml.memory.recall.recaller import Recaller
 from bankml.models.progress import silent
+from bench import remembered
 from oracle import seeded
 
 LONG = " ".join(f"The kernel of number {number} is compiled by another team." for number in range(120))
@@ -56,6 +60,23 @@ def test_coverage_is_the_share_by_idf(shelf: Shelf, model: Model) -> None:
     whole = sum(map(idf, terms))
     assert found == pytest.approx([(idf("letters") + idf("the")) / whole, (idf("kernel") + idf("the")) / whole, 0])
     assert shelf.coverages("?!").tolist() == [0, 0, 0]
+
+
+def test_coverage_is_what_a_query_of_records_says(shelf: Shelf, stocked_home, minilm: Path, tmp_path: Path) -> None:
+    """The curve is fitted on the very feature that it is asked with."""
+    embedder = choose(name="all-minilm-l6-v2")
+    with Encoder(minilm) as encoder:
+        model = Model(encoder, tmp_path, silent)
+        passages = cut(list(DOCUMENTS.values()), model)
+        own, store = Shelf(shelf.language, passages, model), remembered.Shelf(tmp_path / "kb.db", embedder, model)
+        with store.store, Searcher(store.store, lambda: embedder) as searcher:
+            ids = store.remember([("", text) for text in DOCUMENTS.values()])
+            for query in ("which team compiles the kernel", "letters of unicorns", "tools and letters"):
+                found = {one.record.id: one.coverage for one in Recaller(searcher).recall(query, 10, "words").results}
+                expected = own.coverages(query)
+                assert found
+                for id, coverage in found.items():
+                    assert coverage == pytest.approx(expected[ids.index(id)])
 
 
 def test_results_carry_the_cosine_of_the_best_passage(shelf: Shelf, model: Model) -> None:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from bankml.errors import InputError
@@ -32,6 +32,7 @@ def attempted(**given):
 
 
 @given(title=texts, content=texts, reasoning=texts, tags=some.lists(texts, max_size=6))
+@example(title="a\ud800", content="\udfff\ud83d", reasoning="\ude00", tags=["\udc80"])
 def test_any_texts_are_a_draft_that_can_be_stored_or_a_sentence(title, content, reasoning, tags):
     draft = attempted(title=title, content=content, reasoning=reasoning, tags=tags)
     if isinstance(draft, str):

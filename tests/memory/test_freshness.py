@@ -90,6 +90,7 @@ def test_a_record_needs_a_review_when_a_cited_file_has_changed(repository, recor
     touch(path, 6 * DAY)
     assert seen(made) == "current"  # checked out anew: another time, the same bytes
     path.write_text("TTL = 10\n")
+    touch(path, made.cited[1].modified)
     assert seen(made) == "needs_review"
     path.unlink()
     assert seen(made) == "needs_review"

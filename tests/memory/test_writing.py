@@ -1,13 +1,20 @@
 """Records written: whole or not at all, each with its history."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bankml.errors import InputError
+from bankml.embedders import choose
+from bankml.errors import BusyError, InputError, MismatchError, StoreError, UnavailableError
+from bankml.library.upkeep.missing import embed_missing
+from bankml.library.upkeep.reindex import reindex
+from bankml.memory import embedding
 from bankml.memory.writing import Written, remember, revise
 from bankml.store import Assertion, Bound, records
+from oracle import seeded
 from tests.library.whole import count, faults
 
 
@@ -68,6 +75,35 @@ def test_the_same_active_record_is_written_once(store, settings, draft, embedder
     ]
     ids = {remember(store, settings, other, embedder, clock).id for other in others}
     assert len(ids | {first.id}) == 7
+
+
+def test_two_who_write_the_same_at_once_get_one_record(store, settings, draft, embedder):
+    """The second has looked around before the first was done."""
+    first = remember(store, settings, draft(), embedder)
+    with store.writing() as db:  # as if it were not written yet
+        records.mark(db, first.id, 0, status="archived")
+    with ThreadPoolExecutor(1) as thread:
+        with store.writing() as db:
+            second = thread.submit(remember, store, settings, draft(), embedder)
+            with pytest.raises(TimeoutError):
+                second.result(0.5)
+            records.mark(db, first.id, 0, status="active")
+        done = second.result(30)
+    assert (done.id, done.existing) == (first.id, True)
+    assert count(store, "records") == 1
+
+
+def test_two_who_revise_one_record_at_once_are_told(store, settings, draft, embedder):
+    first = remember(store, settings, draft(), embedder)
+    with ThreadPoolExecutor(1) as thread:
+        with store.writing() as db:
+            second = thread.submit(revise, store, settings, first.id, "Two hours.", choose=embedder)
+            with pytest.raises(TimeoutError):
+                second.result(0.5)
+            records.mark(db, first.id, 0, confidence=0.5)
+        with pytest.raises(InputError, match=f"{first.id} was revised by another meanwhile: read it again"):
+            second.result(30)
+    assert found(store, first.id).content == draft().content
 
 
 def test_a_title_and_a_content_that_read_alike_are_two_records(store, settings, draft, embedder):
@@ -198,3 +234,119 @@ def test_hostile_texts_are_stored_as_given(store, settings, draft, embedder):
     record = found(store, done.id)
     assert (record.content, record.reasoning, record.title) == (hostile, hostile, hostile)
     assert faults(store) == []
+
+
+class Faulty:
+    """A real embedder, of which one call does another thing."""
+
+    def __init__(self, embedder, embed):
+        self._embedder, self._embed = embedder, embed
+
+    def __getattr__(self, name):
+        return getattr(self._embedder, name)
+
+    def embed(self, texts, **more):
+        return self._embed(texts, **more)
+
+
+@pytest.mark.parametrize(
+    "error", [UnavailableError("there is no room for it"), BusyError("it is busy"), OSError(5, "an error of a disk")]
+)
+def test_a_model_that_fails_never_fails_the_write(store, settings, draft, embedder, error):
+    def fail(texts, **more):
+        raise error
+
+    done = remember(store, settings, draft(), lambda: Faulty(embedder(), fail))
+    assert (done.passages, done.embedded, done.why) == (1, 0, str(error))
+    assert found(store, done.id)
+    again = remember(store, settings, draft(), embedder)
+    assert (again.id, again.existing, again.embedded, again.why) == (done.id, True, 1, "")
+
+
+def test_a_model_that_is_not_here_never_fails_the_write(store, settings, draft):
+    def choose_none():
+        raise UnavailableError("there is no model here")
+
+    done = remember(store, settings, draft(), choose_none)
+    assert (done.embedded, done.why) == (0, "there is no model here")
+    assert found(store, done.id)
+
+
+def test_another_model_than_the_stores_makes_no_vector(store, settings, draft, embedder, tmp_path):
+    remember(store, settings, draft(), embedder)
+    other = choose(name=seeded.tiny(tmp_path / "other.gguf", hidden=32, seed=1))
+    done = remember(store, settings, draft(title="other"), lambda: other)
+    assert done.embedded == 0
+    assert done.why.startswith("Model mismatch: DB uses ")
+    assert count(store, "chunks_vec") == 1
+
+    def mismatched():
+        raise MismatchError("Model mismatch: …")
+
+    assert remember(store, settings, draft(title="third"), mismatched).why == "Model mismatch: …"
+
+
+def test_a_write_waits_only_so_long_for_a_busy_engine(store, settings, draft, embedder, monkeypatch):
+    monkeypatch.setattr(embedding, "SECONDS", 0.2)
+    with embedder()._documents.taken():
+        done = remember(store, settings, draft(), embedder)
+    assert (done.embedded, done.why) == (
+        0,
+        "the model had no more than 0.2 s for it: `bankml reindex --missing` embeds what is left",
+    )
+    assert found(store, done.id)
+
+
+def test_what_was_embedded_in_time_is_kept(store, settings, draft, embedder):
+    """Ten looks at the clock, then the time is over."""
+    looks = iter(range(10))
+    wanted = draft(content="\n\n".join(f"Paragraph {n} of many words about {n}. " * 20 for n in range(60)))
+    done = remember(store, replace(settings, disable_write_embedding=True), wanted, embedder)
+    assert done.why == "BANKML_DISABLE_WRITE_EMBEDDING is set: `bankml reindex --missing` embeds it"
+    why = embedding.embed_record(store, embedder(), done.id, lambda: 0.0 if next(looks, None) is not None else 99.0)
+    assert why == "the model had no more than 5 s for it: `bankml reindex --missing` embeds what is left"
+    assert 0 < count(store, "chunks_vec") < done.passages
+    assert faults(store) == []
+
+
+def test_a_text_that_no_finite_vector_comes_of_is_told_and_the_others_are_embedded(
+    store, settings, draft, overflowing, tmp_path
+):
+    model = choose(name=overflowing(tmp_path / "over.gguf", "overflow"))
+    wanted = draft(
+        content="\n\n".join(["plain words here " * 60, "overflow " + "and more words " * 60, "at last " * 80])
+    )
+    done = remember(store, settings, wanted, lambda: model)
+    assert 0 < done.embedded < done.passages
+    assert "finite" in done.why or "NaN" in done.why
+    assert count(store, "chunks_vec") == done.embedded
+
+
+def test_nothing_is_embedded_where_that_is_not_wanted(store, settings, draft, embedder, stocked_home):
+    done = remember(store, replace(settings, disable_write_embedding=True), draft(), embedder)
+    assert (done.embedded, done.passages) == (0, 1)
+    (store.path.parent / "config.yaml").write_text("search: {vector: {enabled: false}}\n")
+    done = remember(store, settings, draft(title="other"))
+    assert (done.embedded, "search.vector.enabled is false" in done.why) == (0, True)
+
+
+def test_what_was_not_embedded_is_by_reindex(store, settings, draft, embedder):
+    wanted = draft(content="\n\n".join(f"Paragraph {n} of words about {n}. " * 9 for n in range(40)))
+    done = remember(store, replace(settings, disable_write_embedding=True), wanted, embedder)
+    assert done.passages > 3
+    assert embed_missing(store, embedder()).embedded == done.passages
+    assert reindex(store, embedder()).embedded == done.passages
+    assert remember(store, settings, wanted, embedder).embedded == done.passages
+
+
+def test_a_damaged_configuration_writes_nothing(store, settings, draft, embedder):
+    (store.path.parent / "config.yaml").write_text("chunk_tokens: many\n")
+    with pytest.raises(StoreError, match="chunk_tokens is 'many'"):
+        remember(store, settings, draft(), embedder)
+    assert count(store, "records") == 0
+
+
+def test_cited_files_that_cannot_be_read_are_told(store, settings, draft, embedder, repository):
+    os.mkfifo(repository / "pipe")
+    wanted = draft(root=bytes(repository), paths=["src/auth.py", "gone.py", "pipe", "src"])
+    assert remember(store, settings, wanted, embedder).unread == (b"gone.py", b"pipe")

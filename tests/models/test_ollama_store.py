@@ -176,9 +176,9 @@ def test_where_a_store_is_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ]
 
 
-def test_a_store_of_another_user_is_said(store, tiny_gguf: Path) -> None:
+def test_a_store_of_another_user_is_said(store, tiny_gguf: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     blob = store.add(f"{LIBRARY}/a/latest", tiny_gguf)
-    _open_to_all(store.root)
+    _open_to_all(store.root, tmp_path_factory.getbasetemp())
     blob.chmod(0)
     assert "may not be read by this user: join Ollama's group" in _found_by_nobody(store.root)
     blob.chmod(0o644)
@@ -196,10 +196,10 @@ def test_a_store_of_another_user_is_said(store, tiny_gguf: Path) -> None:
     (store.root / "blobs").chmod(0o755)
 
 
-def _open_to_all(path: Path) -> None:
-    """pytest keeps its folders to their owner."""
+def _open_to_all(path: Path, base: Path) -> None:
+    """pytest keeps its folders to their owner: those below `base`, itself, and pytest-of-… around it."""
     for parent in path.parents:
-        if parent.stat().st_uid == os.geteuid() and parent.name.startswith(("pytest-", "test_")):
+        if base in (parent, *parent.parents) or parent.name.startswith("pytest-of-"):
             parent.chmod(0o755)
 
 

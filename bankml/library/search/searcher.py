@@ -90,6 +90,11 @@ class Searcher:
             self._asking.forget()
         raise StoreError(REPLACED.format(self._store.path))
 
+    def given(self, question: Question, answer: Callable[[sqlite3.Connection, State, Question], T]) -> T:
+        """As `asked`, of a query whose vector another store's searcher has: for a store of the same model."""
+        with self._lock, self._store.reading() as db:
+            return answer(db, self._state, question)
+
     def embedder(self) -> Embedder:
         """Of the model that the store is bound to now: the one whose queries are searched. Raises Error."""
         for _ in range(TRIES):

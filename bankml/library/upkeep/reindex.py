@@ -4,7 +4,6 @@ New vectors come beside the old in a transaction a batch, so that an interrupted
 the same recipe. The last transaction sees that no chunk lacks one, puts them in place and records their model.
 """
 
-import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -16,7 +15,7 @@ from bankml.errors import CancelledError, NotFiniteError, StoreError
 from bankml.library.model.binding import storable
 from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep import room
-from bankml.library.upkeep.reindexed import Reindexed, Without
+from bankml.library.upkeep.reindexed import Reindexed, without
 from bankml.library.upkeep.sole import sole
 from bankml.sizes import human
 from bankml.store import Bound, Store, successor, vectors
@@ -141,7 +140,7 @@ class _Run:
             if not self._failed.issuperset(lacking):
                 return False
             self._done.chunks = _chunks(db)
-            self._done.without = _without(db, lacking, self._embedder.model)
+            self._done.without = without(db, lacking, self._embedder.model)
             self._check_most()
             self._done.truncated = successor.finish(db, self._bound)
         return True
@@ -165,16 +164,3 @@ class _Run:
 
 def _chunks(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM chunks").fetchone()[0])
-
-
-def _without(db: sqlite3.Connection, keys: Sequence[str], model: str) -> list[Without]:
-    """The chunks of these keys, in the order of their ids."""
-    found = [
-        Without(chunk, os.fsdecode(path).lstrip("\0"), seq, f"{model} gives no finite vector for its text")
-        for key in keys
-        for chunk, path, seq in db.execute(
-            """SELECT chunks.id, path, seq FROM chunks JOIN documents ON documents.id = document_id WHERE key = ?""",
-            (key,),
-        )
-    ]
-    return sorted(found, key=lambda one: one.chunk)

@@ -1,5 +1,8 @@
 """What became of a reindex."""
 
+import os
+import sqlite3
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -57,3 +60,16 @@ class Reindexed:
             "seconds": round(self.seconds, 3),
             "tokens_per_s": round(self.tokens / self.seconds, 1) if self.seconds else 0.0,
         }
+
+
+def without(db: sqlite3.Connection, keys: Sequence[str], model: str) -> list[Without]:
+    """The chunks of these keys, in the order of their ids."""
+    found = [
+        Without(chunk, os.fsdecode(path).lstrip("\0"), seq, f"{model} gives no finite vector for its text")
+        for key in keys
+        for chunk, path, seq in db.execute(
+            """SELECT chunks.id, path, seq FROM chunks JOIN documents ON documents.id = document_id WHERE key = ?""",
+            (key,),
+        )
+    ]
+    return sorted(found, key=lambda one: one.chunk)

@@ -164,7 +164,7 @@ def _next(found: Status) -> str:
     if found.foreign:
         return f"`bankml reindex`: {found.foreign:,} vectors are of another recipe and are not searched"
     if found.missing:
-        return f"`bankml reindex`: {found.missing:,} chunks have no vector and are found by words alone"
+        return f"`bankml reindex --missing`: {found.missing:,} chunks have no vector and are found by words alone"
     if found.orphans:
         return f"`bankml doctor --repair`: {found.orphans:,} rows belong to nothing"
     return "nothing: every chunk is found by words and by meaning"

@@ -4,6 +4,7 @@ from typing import Protocol
 
 LEXICAL_ONLY = "uncalibrated (lexical-only)"
 NOT_EMBEDDED = "uncalibrated (not embedded)"
+LAYERED = "uncalibrated (layered namespaces)"
 NO_CALIBRATION = "uncalibrated (no calibration)"
 
 

@@ -19,7 +19,10 @@ from bankml.terms import tokens
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`records` and the texts of their best `passages`, by document. `total`: of the records that pass."""
+    """`records` and the texts of their best `passages`, by document. `total`: of the records that pass.
+
+    `question`: the query's vector, for other stores of the same model.
+    """
 
     total: int
     arms: str  # what ranked, as the status says it
@@ -31,6 +34,7 @@ class Page:
     passages: dict[int, str] = field(default_factory=dict)
     explained: dict[str, Any] = field(default_factory=dict)
     marks: frozenset[str] = frozenset()
+    question: Question = field(default_factory=Question)
 
 
 def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question) -> Page:
@@ -40,7 +44,7 @@ def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question)
     total, notes = int(pool.documents.size), tuple(_kept_out(db, asked))
     if not total:
         why = sentence.NOTHING_PASSES if records.exist(db) else sentence.EMPTY
-        return Page(0, why, notes, question.pending)
+        return Page(0, why, notes, question.pending, question=question)
     if not tokens(asked.query):
         return Page(total, NOTHING_ASKED)
     explained: dict[str, Any] = {}
@@ -59,6 +63,7 @@ def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question)
         _texts(db, found),
         explained | _explained(found, asked),
         state.marks(db, asked.query),
+        question,
     )
 
 

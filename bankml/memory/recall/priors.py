@@ -1,5 +1,7 @@
 """What a record is, as factors of its relevance: each at most 1, so that none lifts a record above what it answers."""
 
+from collections.abc import Sequence
+
 from bankml.memory.recall.evidence import Evidence
 
 FRESHNESS = {"current": 1.0, "needs_review": 0.94, "stale": 0.88}
@@ -23,7 +25,7 @@ def factors(one: Evidence, recency: float) -> dict[str, float]:
     }
 
 
-def recencies(page: list[Evidence]) -> dict[str, float]:
+def recencies(page: Sequence[Evidence]) -> dict[str, float]:
     """Of each record by id: the share of the others that were changed before it."""
     instants = sorted(one.updated_at for one in page)
     before = {instant: number for number, instant in reversed(list(enumerate(instants)))}

@@ -31,13 +31,12 @@ class Ranked:
 
 def ranked(page: Sequence[Evidence], fusion: Fusion = "convex", alpha: float = ALPHA) -> list[Ranked]:
     """All of the page, best first: what the query says the id of, then by relevance, equals by id."""
-    ordered = sorted(page, key=lambda one: one.id)
-    arms = _reciprocal(ordered) if fusion == "rrf" else _scaled(ordered, alpha)
-    exact = EXACT if any(one.named or one.by_id for one in ordered) else 0.0
-    recency = recencies(ordered)
-    found = {one.id: _one(one, parts, exact, recency[one.id]) for one, parts in zip(ordered, arms, strict=True)}
-    by_id = {one.id: one.by_id for one in ordered}
-    return sorted(found.values(), key=lambda each: (not by_id[each.id], -each.relevance, each.id))
+    arms = _reciprocal(page) if fusion == "rrf" else _scaled(page, alpha)
+    exact = EXACT if any(one.named or one.by_id for one in page) else 0.0
+    recency = recencies(page)
+    found = [_one(one, parts, exact, recency[one.id]) for one, parts in zip(page, arms, strict=True)]
+    by_id = {one.id: one.by_id for one in page}
+    return sorted(found, key=lambda each: (not by_id[each.id], -each.relevance, each.id))
 
 
 def _one(one: Evidence, parts: dict[str, float], exact: float, recency: float) -> Ranked:
@@ -48,7 +47,7 @@ def _one(one: Evidence, parts: dict[str, float], exact: float, recency: float) -
     return Ranked(one.id, min(1.0, own) * math.prod(priors.values()), told)
 
 
-def _scaled(page: list[Evidence], alpha: float) -> list[dict[str, float]]:
+def _scaled(page: Sequence[Evidence], alpha: float) -> list[dict[str, float]]:
     """A convex combination of both arms; where one is empty the other alone."""
     cosines = [one.cosine for one in page if one.cosine is not None]
     low, high = min(cosines, default=0.0), max(cosines, default=0.0)
@@ -70,7 +69,7 @@ def _between(cosine: float | None, low: float, high: float) -> float:
     return (cosine - low) / (high - low) if high > low else 1.0
 
 
-def _reciprocal(page: list[Evidence]) -> list[dict[str, float]]:
+def _reciprocal(page: Sequence[Evidence]) -> list[dict[str, float]]:
     """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009) over its largest value, that of two first ranks."""
     most = any(one.words_rank for one in page) + any(one.meaning_rank for one in page)
     return [

@@ -10,20 +10,21 @@ from bankml.publish.connection import Connection, place
 from bankml.publish.store import schema
 
 COLUMNS = (
-    "number, store_id, name, private_included, documents_included, model, digest, fingerprint, dims, query_prefix, "
-    "document_prefix, records, passages, embedded, published_at"
+    "number, store_id, name, private_included, documents_included, model, digest, fingerprint, dims, pooling, "
+    "query_prefix, document_prefix, records, passages, embedded, published_at"
 )
 SELECT = f"SELECT {COLUMNS} FROM bankml_stores ORDER BY number"
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What vectors were made by: those of two are never compared. Prefixes: None where the publisher knew none."""
+    """What vectors were made by: those of two are never compared. Pooling and prefixes: None where nobody knew."""
 
     model: str
     digest: str
     fingerprint: str
     dims: int
+    pooling: str | None
     query_prefix: str | None
     document_prefix: str | None
 

@@ -4,9 +4,9 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bankml.embedders import choose
 from bankml.embedders.licences import check_licence
 from bankml.errors import Error
+from bankml.library.model import binding
 from bankml.library.model.configuration import Configuration
 from bankml.library.model.fingerprint import fingerprint
 from bankml.models.licence import UNKNOWN, Licence
@@ -16,13 +16,14 @@ from bankml.store import Bound, Store
 
 @dataclass(frozen=True)
 class PublishedModel:
-    """`model`: its name; of a path the file's alone. Prefixes: what was put before texts; None: not known here."""
+    """`model`: its name; of a path the file's alone. Pooling and prefixes are the passages', None: not known."""
 
     model: str
     digest: str
     fingerprint: str
     dims: int
     licence: Licence
+    pooling: str | None = None
     query_prefix: str | None = None
     document_prefix: str | None = None
 
@@ -39,12 +40,12 @@ def published_model(
     name = os.path.basename(bound.model_name)
     found = PublishedModel(name, bound.digest, bound.fingerprint, bound.dims, UNKNOWN)
     try:
-        embedder = choose(settings, bound.model_name, prefixes=Configuration.read(store.path).prefixes)
+        embedder = binding.chosen(bound.model_name, Configuration.read(store.path), settings)
         if embedder.digest == bound.digest:
-            prefixes = (embedder.query_prefix, embedder.document_prefix)
+            recipe = (embedder.pooling, embedder.query_prefix, embedder.document_prefix)
             known = fingerprint(embedder) == bound.fingerprint
             facts = (name, bound.digest, bound.fingerprint, bound.dims, embedder.licence)
-            found = PublishedModel(*facts, *(prefixes if known else ()))
+            found = PublishedModel(*facts, *(recipe if known else ()))
     except (Error, OSError):
         pass
     check_licence(found, allowed)

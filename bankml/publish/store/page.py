@@ -49,8 +49,8 @@ def page(connection: Connection, stores: Sequence[int], asked: Asked, question: 
         return Page(total, NOTHING_ASKED)
     terms = Terms.read(connection, asked.query, scope.stores)
     by_words, by_meaning = _arms(connection, scope, asked, question, terms)
-    by_name = naming.by_name(connection, scope, asked.identifiers, total)[-asked.depth :]
-    records = _records(connection, scope, [*by_words, *by_meaning, *by_id, *by_name])
+    by_name = [] if asked.mode == "meaning" else naming.by_name(connection, scope, asked.identifiers, total)
+    records = _records(connection, scope, [*by_words, *by_meaning, *by_id, *by_name[-asked.depth :]])
     shown = {id: record for id, record in records.items() if asked.wanted.passes(record)}
     numbers = {id: number for number, id in enumerate(sorted(shown), 1)}
     read = passages(connection, scope.stores, numbers, terms, question, asked.mode != "meaning")

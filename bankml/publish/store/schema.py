@@ -26,6 +26,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 fingerprint text,
                 dims int,
                 licence text,
+                pooling text,
                 query_prefix text,
                 document_prefix text,
                 records int NOT NULL DEFAULT 0,

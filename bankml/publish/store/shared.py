@@ -45,8 +45,8 @@ class Shared(Recaller):
         calibrated: Callable[[str], Calibration | None],
     ) -> None:
         """`names`: of the stores; none: all. As `shared`."""
+        super().__init__(None, lambda record: record.freshness, calibrated)  # type: ignore[arg-type]  # as of `_page`
         self._connection, self._names, self._vectors = connection, names, vectors
-        self._calibrated, self._seen = calibrated, lambda record: record.freshness
 
     def recall(self, query: str, *arguments: Any, **options: Any) -> Recalled:
         """As `Recaller.recall`; each result names its store as its repository."""

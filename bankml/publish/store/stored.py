@@ -10,13 +10,14 @@ LONGEST = 200  # characters of a name
 NAMED = "SELECT store_id FROM bankml_stores WHERE name = %s"
 SAVE = """
 INSERT INTO bankml_stores (store_id, name, private_included, documents_included, model, digest, fingerprint, dims,
-    licence, query_prefix, document_prefix, bankml, published_at)
+    licence, pooling, query_prefix, document_prefix, bankml, published_at)
 VALUES (%(store_id)s, %(name)s, %(private)s, %(documents)s, %(model)s, %(digest)s, %(fingerprint)s, %(dims)s,
-    %(licence)s, %(query_prefix)s, %(document_prefix)s, %(bankml)s, clock_timestamp())
+    %(licence)s, %(pooling)s, %(query_prefix)s, %(document_prefix)s, %(bankml)s, clock_timestamp())
 ON CONFLICT (store_id) DO UPDATE SET (name, private_included, documents_included, model, digest, fingerprint, dims,
-    licence, query_prefix, document_prefix, bankml, published_at) = (EXCLUDED.name, EXCLUDED.private_included,
+    licence, pooling, query_prefix, document_prefix, bankml, published_at) = (EXCLUDED.name, EXCLUDED.private_included,
     EXCLUDED.documents_included, EXCLUDED.model, EXCLUDED.digest, EXCLUDED.fingerprint, EXCLUDED.dims,
-    EXCLUDED.licence, EXCLUDED.query_prefix, EXCLUDED.document_prefix, EXCLUDED.bankml, EXCLUDED.published_at)
+    EXCLUDED.licence, EXCLUDED.pooling, EXCLUDED.query_prefix, EXCLUDED.document_prefix, EXCLUDED.bankml,
+    EXCLUDED.published_at)
 RETURNING number
 """
 COUNT = """
@@ -64,7 +65,7 @@ def save(connection: Connection, stored: Stored, name: str) -> int:
         "documents": stored.documents,
         "bankml": __version__,
         **{each: getattr(model, each, None) for each in ("model", "digest", "fingerprint", "dims")},
-        **{each: getattr(model, each, None) for each in ("query_prefix", "document_prefix")},
+        **{each: getattr(model, each, None) for each in ("pooling", "query_prefix", "document_prefix")},
         "licence": model.licence.id if model else None,
     }
     row = connection.execute(SAVE, facts).fetchone()

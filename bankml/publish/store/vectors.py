@@ -30,10 +30,13 @@ class Asked:
 def chooser(settings: Settings, model: str | None = None) -> Choose:
     """The model of a recipe on this machine; `model`: what it is called here, where its own name does not lead to it.
 
-    It is called with the prefixes that passages were embedded with.
+    It is called with the pooling and the prefixes that passages were embedded with.
     """
     return lambda recipe: choose(
-        settings, model or recipe.model, prefixes=Override(recipe.document_prefix, recipe.query_prefix)
+        settings,
+        model or recipe.model,
+        prefixes=Override(recipe.document_prefix, recipe.query_prefix),
+        pooling=recipe.pooling or None,
     )
 
 

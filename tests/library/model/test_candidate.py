@@ -23,6 +23,9 @@ from bankml.settings import Settings
 from bankml.store import Store
 from oracle import seeded
 from tests import hub as stub
+from tests import ollama_store
+from tests.embedders.conftest import MIT, foreign
+from tests.embedders.scripted import scripted
 from tests.models.conftest import write_bert
 
 TEXTS = ["first some words", "and then a few others"]
@@ -217,6 +220,25 @@ def test_where_downloads_are_forbidden(hub: stub.Hub, settings: Settings, nothin
     monkeypatch.setenv("BANKML_SKIP_MODEL_DOWNLOAD", "1")
     with pytest.raises(NotFetchedError, match="BANKML_SKIP_MODEL_DOWNLOAD forbids"):
         candidate("gte-small", Settings.read(), nothing)
+
+
+def test_a_model_of_ollamas_store_and_one_that_only_ollama_runs(
+    tmp_path: Path, nothing: Configuration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine runs what it can; of the rest Ollama is asked for a vector, and pools as it does."""
+    stored = ollama_store.Store(tmp_path / "store")
+    stored.add("registry.ollama.ai/library/sky/latest", seeded.tiny(tmp_path / "sky.gguf", pooling="cls"), (MIT,))
+    stored.add("registry.ollama.ai/library/cloud/latest", foreign(tmp_path / "cloud.gguf", 64), (MIT,), None, "nomic")
+    monkeypatch.setenv("OLLAMA_MODELS", str(stored.root))
+    monkeypatch.setenv("BANKML_EMBED_NEED_GB", "0")
+    with scripted() as ollama:
+        monkeypatch.setenv("BANKML_OLLAMA", ollama.url)
+        native, asked_of_ollama = (candidate(name, Settings.read(), nothing) for name in ("sky", "cloud"))
+        assert (native.provider, native.name, native.pooled) == ("native", "sky", "cls")
+        assert (asked_of_ollama.provider, asked_of_ollama.name, asked_of_ollama.dims) == ("ollama", "cloud", 64)
+        assert asked_of_ollama.pooling is None
+        with pytest.raises(InputError, match="run by Ollama, which pools as its file says"):
+            candidate("cloud", Settings.read(), nothing, "cls")
 
 
 def test_an_ollama_that_does_not_answer(settings: Settings, nothing: Configuration) -> None:

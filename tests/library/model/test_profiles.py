@@ -1,14 +1,20 @@
 """What a preset says is what the engine uses; those of other graphs say why not."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from bankml.embedders import choose
 from bankml.library.model import profiles
+from bankml.library.model.candidate import candidate
+from bankml.library.model.configuration import Configuration
 from bankml.library.model.profiles import PROFILES, Profile
-from bankml.models import pinned, prefixes, presets, short_names
+from bankml.models import bert_config, pinned, prefixes, presets, short_names
+from bankml.models.prefixes import Prefixes
 from bankml.settings import Settings
+from tests import hub as stub
+from tests.library.model.test_candidate import repository
 
 RUN = [profile for profile in PROFILES if not profile.graph]
 
@@ -48,6 +54,38 @@ def test_files_that_are_here_are_as_it_is_said(minilm: Path, e5: Path, stocked_h
             said = (found.dims, found.dtype, found.pooling, found.document_prefix, found.query_prefix)
             wanted = (profile.dims, profile.dtype, profile.pooling, profile.prefixes.document, profile.prefixes.query)
             assert said == wanted
+
+
+def test_models_of_a_hub_are_asked_for_by_the_presets_own_names(hub: stub.Hub, tmp_path: Path) -> None:
+    """Small ones in their places: found, converted to the type that is said, with the prefixes that are said."""
+    files = repository(tmp_path / "r", pooling=True)
+    for name, place in (
+        ("bge-small-en", "BAAI/bge-small-en-v1.5"),
+        ("arctic-embed-2-l", "Snowflake/snowflake-arctic-embed-l-v2.0"),
+    ):
+        hub.add(place, files)
+        profile = profiles.find(name)
+        assert profile is not None
+        found = candidate(profile.model, Settings.read(), Configuration.read(tmp_path / "kb.db"))
+        assert (found.name, found.pooled, found.dtype) == (profile.model, profile.pooling, profile.dtype)
+        assert Prefixes(found.document_prefix, found.query_prefix) == profile.prefixes
+
+
+def test_arctic_embeds_config_is_of_a_graph_that_the_engine_has(tmp_path: Path) -> None:
+    """As snowflake-arctic-embed-l-v2.0 is published: XLM-RoBERTa's, bge-m3's shape."""
+    published = {
+        "architectures": ["XLMRobertaModel"], "attention_probs_dropout_prob": 0.1, "bos_token_id": 0,
+        "classifier_dropout": None, "eos_token_id": 2, "hidden_act": "gelu", "hidden_dropout_prob": 0.1,
+        "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 4096, "layer_norm_eps": 1e-05,
+        "max_position_embeddings": 8194, "model_type": "xlm-roberta", "num_attention_heads": 16,
+        "num_hidden_layers": 24, "output_past": True, "pad_token_id": 1, "position_embedding_type": "absolute",
+        "torch_dtype": "float32", "type_vocab_size": 1, "use_cache": True, "vocab_size": 250002,
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(published))
+    profile = profiles.find("arctic-embed-2-l")
+    assert profile is not None
+    found = bert_config.read(tmp_path / "config.json")
+    assert (found.hidden, found.context_length) == (profile.dims, 8192)
 
 
 def test_those_of_other_graphs_are_refused_with_why() -> None:

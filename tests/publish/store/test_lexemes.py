@@ -19,7 +19,7 @@ def test_a_rank_tells_how_often_a_term_is_held(postgres):
             assert row == (count,)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(st.text(st.characters(categories=["L", "N", "M"]), min_size=1, max_size=5) | st.just("a" * 3000)))
 def test_a_vector_is_read_as_it_was_meant(postgres, terms):
     data, held = lexemes.vector(terms)

@@ -168,7 +168,7 @@ def test_ten_megabytes(dsn, store):
 TEXTS = st.lists(st.sampled_from(["a b", "b c c", "d", "e f a", "漢字 かな", ""]), max_size=6)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXTS, min_size=2, max_size=4))
 def test_what_terms_count_for_is_so_after_any_changes(postgres, tmp_path_factory, several):
     dsn = postgres.schema()

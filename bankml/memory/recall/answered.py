@@ -1,0 +1,128 @@
+"""Candidates of one store or of several, ranked together, as they are given."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bankml.memory.recall import sentence
+from bankml.memory.recall.asked import Asked
+from bankml.memory.recall.candidates import Candidates
+from bankml.memory.recall.evidence import Evidence
+from bankml.memory.recall.judged import LAYERED, Calibration, judged
+from bankml.memory.recall.page import Page
+from bankml.memory.recall.recalled import Memory, Recalled
+from bankml.memory.recall.relevance import Ranked, ranked
+from bankml.store import Record
+from bankml.store.record import Freshness
+
+QUOTED = 0.5  # of the query's terms, by idf: what holds fewer is not taken apart to see whether it holds a quote
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page of candidates. `repository`: "" for the asker's own, else a peer's name. `seen`: a record's freshness now.
+
+    `measured`: the calibration of the model whose cosines these are.
+    """
+
+    page: Page
+    seen: Callable[[Record], Freshness]
+    measured: Calibration | None = None
+    repository: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A record of a page. `freshness`: as it is now."""
+
+    source: Source
+    found: Candidates
+    document: int
+    record: Record
+    freshness: Freshness
+
+
+def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ()) -> Recalled:
+    """The best of all pages. A record that is in two is the first one's. The first page is the asker's own.
+
+    Where another store's candidates are among them no score is calibrated: each weighs words in its own corpus.
+    """
+    candidates = _candidates(sources)
+    evidence = [_evidence(asked, each, _named(asked, each.source)) for each in candidates.values()]
+    best = ranked(evidence, asked.fusion, asked.alpha)[: asked.n]
+    layered = any(each.source.repository for each in candidates.values())
+    own = sources[0].page
+    total = sum(source.page.total for source in sources)
+    arms = next((source.page.arms for source in sources if source.page.found), own.arms)
+    return Recalled(
+        [_memory(one, candidates[one.id], layered) for one in best],
+        sentence.sentence(len(best), total, arms, [*own.notes, *notes]),
+        own.pending,
+        own.explained,
+        own.marks.union(*(source.page.marks for source in sources)),
+    )
+
+
+def _candidates(sources: Sequence[Source]) -> dict[str, _Candidate]:
+    """By the record's id. Cited files are looked at here, where nobody waits for a searcher."""
+    candidates: dict[str, _Candidate] = {}
+    for source in sources:
+        if source.page.found is None:
+            continue
+        for document, record in source.page.records.items():
+            if record.id not in candidates:
+                candidates[record.id] = _Candidate(source, source.page.found, document, record, source.seen(record))
+    return candidates
+
+
+def _evidence(asked: Asked, of: _Candidate, named: set[int]) -> Evidence:
+    found, document, record = of.found, of.document, of.record
+    return Evidence(
+        id=record.id,
+        cosine=found.meaning.scores.get(document),
+        bm25=found.words.scores.get(document, 0.0),
+        coverage=found.coverage.get(document, 0.0),
+        words_rank=found.words_ranks.get(document),
+        meaning_rank=found.meaning_ranks.get(document),
+        by_id=document in found.by_id,
+        named=document in named,
+        freshness=of.freshness,
+        status=record.status,
+        confidence=record.confidence,
+        updated_at=record.updated_at,
+        identifier_missed=asked.identifiers.missed(record) and document not in named,
+        category_missed=bool(asked.prefer) and record.category not in asked.prefer,
+    )
+
+
+def _named(asked: Asked, source: Source) -> set[int]:
+    """What the query names or quotes, where meaning alone was not asked for.
+
+    Of what it names, that of the asker's own folder if there is any: a path there is another file elsewhere.
+    """
+    found, records = source.page.found, source.page.records
+    if asked.mode == "meaning" or found is None:
+        return set()
+    named = {one for one in found.by_name if one in records and asked.identifiers.named(records[one])}
+    named = {one for one in named if asked.root and records[one].root == asked.root} or named
+    worth = (one for one in records if found.coverage.get(one, 0.0) > QUOTED)
+    return named | {one for one in worth if asked.quotes.stand_in(records[one].text)}
+
+
+def _memory(one: Ranked, of: _Candidate, layered: bool) -> Memory:
+    found, document = of.found, of.document
+    cosine, coverage = found.meaning.scores.get(document), found.coverage.get(document, 0.0)
+    score, weak = judged(cosine, coverage, not found.arms.meaning.why, of.source.measured)
+    return Memory(
+        record=of.record,
+        freshness=of.freshness,
+        repository=of.source.repository,
+        score=LAYERED if layered and isinstance(score, float) else score,
+        cosine=cosine,
+        weak=weak,
+        relevance=one.relevance,
+        coverage=coverage,
+        words_rank=found.words_ranks.get(document),
+        meaning_rank=found.meaning_ranks.get(document),
+        passage=of.source.page.passages.get(document, ""),
+        factors=one.factors,
+    )

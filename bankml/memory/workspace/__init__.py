@@ -1,0 +1,1 @@
+"""Linked repositories: stores of one profile that answer current queries together."""
