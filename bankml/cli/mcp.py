@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bankml.cli.output import Model
+from bankml.cli.output import AsJson, Model, write_json
 from bankml.cli.store import Db
 from bankml.errors import InputError
 from bankml.settings import Settings
@@ -30,6 +30,7 @@ def mcp(
     ] = None,
     model: Model = None,
     db: Db = None,
+    json: AsJson = False,
 ) -> None:
     """Let an agent remember and find: the store's tools over MCP, on stdin and stdout or over HTTP."""
     _check_installed()
@@ -42,7 +43,7 @@ def mcp(
         named(model)
     memories = Memories(place(db), model, _session(session), here())
     try:
-        _over_stdio(memories) if http is None else _over_http(memories, *_address(http))
+        _over_stdio(memories) if http is None else _over_http(memories, *_address(http), json)
     finally:
         memories.close()
 
@@ -59,7 +60,7 @@ def _over_stdio(memories: "Memories") -> None:
         raise typer.Exit(128 + ended)
 
 
-def _over_http(memories: "Memories", host: str, port: int) -> None:
+def _over_http(memories: "Memories", host: str, port: int, json: bool) -> None:
     from bankml.mcp.http import PATH, run
     from bankml.mcp.server import server
     from bankml.serve import keys
@@ -73,7 +74,14 @@ def _over_http(memories: "Memories", host: str, port: int) -> None:
                 f"{HOST}"
             )
         address = url(host, listener) + PATH
-        run(server(memories), listener, known, lambda: print(f"bankml: MCP at {address}", flush=True))
+        run(server(memories), listener, known, lambda: _tell(address, json))
+
+
+def _tell(address: str, json: bool) -> None:
+    if json:
+        write_json({"url": address})
+    else:
+        print(f"bankml: MCP at {address}", flush=True)
 
 
 def _address(value: str) -> tuple[str, int]:

@@ -53,7 +53,7 @@ def reindex(
 
 def run(store: "Store", settings: Settings) -> "Reindexed":
     """As `bankml reindex --vectors`, with its progress."""
-    return _run(store, _embedder(store, settings, None, True))
+    return _run(store, _embedder(store, settings, None, True), False)
 
 
 def _discard(store: "Store", json: bool) -> None:

@@ -58,6 +58,7 @@ def test_every_command_in_its_order(home: Path, capfd: pytest.CaptureFixture[str
             serve(line.replace("18095", "0"))
             continue
         first, *words = shlex.split(line)
+        words = [os.path.expanduser(word) for word in words]
         status = run(words) if first == "bankml" else subprocess.run(line, shell=True, timeout=120).returncode
         out, err = capfd.readouterr()
         assert status == 0, (command, out, err)

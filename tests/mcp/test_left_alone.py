@@ -111,8 +111,10 @@ def test_a_reindex_to_another_model_meanwhile(own: Path) -> None:
             if reindex.done():
                 break
         assert reindex.result().returncode == 0, reindex.result().stderr
-        assert "multilingual-e5-small (meaning, 1 of 1" in agent.answer("query", query="and now")["status"]
         assert agent.answer("remember", title="After", content="Written after the change.")["embedded"] == 1
+        assert command(own, "reindex", "--model", "all-MiniLM-L6-v2").returncode == 0  # and nothing is asked meanwhile
+        assert agent.answer("remember", title="Again", content="Written after another.")["embedded"] == 1
+        assert "all-MiniLM-L6-v2 (meaning, 3 of 3" in agent.answer("query", query="and now")["status"]
         assert len(said) <= 2
 
 

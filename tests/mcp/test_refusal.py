@@ -44,6 +44,12 @@ def test_what_will_not_do_is_told_with_what_would(given: dict, sentence: str) ->
     assert "\x1b" not in said
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1.5, "high"])
+def test_a_number_that_is_none(value: object) -> None:
+    said = refusal(TOOLS["remember"].takes, {"content": "a", "confidence": value})
+    assert said == f"confidence is {value!r}: give a number from 0 to 1"
+
+
 def test_what_fits_is_not_refused() -> None:
     assert refusal(SEARCH, {"query": "a", "n": 50, "path": ["*.md"], "document": 1}) == ""
 

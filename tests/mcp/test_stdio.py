@@ -97,7 +97,9 @@ def test_calls_are_answered_though_nothing_more_comes(noted: Path) -> None:
         wire.greet()
         ids = {wire.begin("tools/call", name="search", arguments={"query": f"word {n}"}) for n in range(20)}
         wire.process.stdin.close()
-        assert {wire.line()["id"] for _ in ids} == ids
+        answers = [wire.line() for _ in ids]
+        assert {answer["id"] for answer in answers} == ids
+        assert all("result" in answer for answer in answers)
         assert wire.process.wait(60) == 0
         assert wire.process.stderr.read() == b""
 

@@ -126,6 +126,20 @@ def test_a_session_is_seen_by_itself_alone(agent: Agent, tokens: dict, home: Pat
         assert other.answer("query", query="the plan", namespace=["session"])["results"] == []
 
 
+def test_a_linked_repository_answers_too(agent: Agent, tokens: dict, tmp_path: Path) -> None:
+    path = Path(agent.answer("status")["db"])
+    words = ["Colours", "The website uses dark green.", "--db", str(tmp_path / "website.db"), "--namespace", "global"]
+    for line in (["remember", *words], ["workspace", "add", str(tmp_path / "website.db"), "--name", "website"]):
+        command = [sys.executable, "-m", "bankml", *line]
+        subprocess.run(command, env=os.environ | environment(path.parent), check=True, capture_output=True)
+    found = agent.answer("query", query="which colour does the website have?", n=1)["results"][0]
+    assert (found["title"], found["repository"]) == ("Colours", "website")
+    assert found["score"] == "uncalibrated (layered namespaces)"
+    assert "Colours" not in agent.call("context", query="which colour does the website have?").content[0].text
+    command = [sys.executable, "-m", "bankml", "workspace", "remove", "website"]
+    subprocess.run(command, env=os.environ | environment(path.parent), check=True, capture_output=True)
+
+
 def test_feedback(agent: Agent, tokens: dict) -> None:
     record = agent.answer("remember", title="Mirror", content="The mirror is in Oslo.")["id"]
     assert agent.answer("feedback", id=record, verdict="wrong")["confidence"] == 0.5

@@ -9,7 +9,7 @@ import numpy as np
 from bankml.errors import InputError, StoreError
 from bankml.library.search import part as parts_of
 from bankml.library.search.part import Part, Rows
-from bankml.library.search.passages import NONE, Ids, Passages
+from bankml.library.search.passages import NONE, Ids, Mask, Masks, Passages
 from bankml.library.search.ranking import NOTHING, Ranking, best
 from bankml.nearest import cosines, nearest
 from bankml.store import config
@@ -45,9 +45,10 @@ class Matrix:
         """What can be found."""
         return Passages.joined([NONE, *(part.living() for part in self.parts)])
 
-    def rank(self, query: Rows, k: int, allowed: Ids | None = None) -> Ranking:
+    def rank(self, query: Rows, k: int, allowed: Ids | None = None, masks: Masks | None = None) -> Ranking:
         """The k passages nearest to a unit vector (dims,), exactly: equal cosines by id. Raises StoreError."""
-        found = [self._nearest(part, query, k, allowed) for part in self.parts if part.alive]
+        masks = masks or Masks()
+        found = [self._nearest(part, query, k, part.allowed(allowed, masks)) for part in self.parts if part.alive]
         if not found:
             return NOTHING
         return best(np.concatenate([ids for ids, _ in found]), np.concatenate([scores for _, scores in found]), k)
@@ -61,9 +62,9 @@ class Matrix:
         return found
 
     @staticmethod
-    def _nearest(part: Part, query: Rows, k: int, allowed: Ids | None) -> Ranking:
+    def _nearest(part: Part, query: Rows, k: int, allowed: Mask | None) -> Ranking:
         try:
-            rows, scores = nearest(part.rows, query, k, allowed=part.allowed(allowed))
+            rows, scores = nearest(part.rows, query, k, allowed=allowed)
         except InputError as error:
             raise StoreError(f"a vector cannot be compared ({error}): run `bankml doctor`") from None
         return Ranking(part.ids[rows], scores.astype(np.float64))

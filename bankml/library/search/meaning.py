@@ -8,7 +8,7 @@ from bankml.errors import StoreError
 from bankml.library.search import approximate, sidecar
 from bankml.library.search.approximate import Approximate
 from bankml.library.search.matrix import Matrix, Stamp, follow
-from bankml.library.search.passages import Ids
+from bankml.library.search.passages import Ids, Masks, isin
 from bankml.library.search.ranking import Ranking
 from bankml.store import Store
 
@@ -28,6 +28,7 @@ class Meaning:
         self._loaded: Matrix | None = None  # what the file beside the store holds
         self._matrix: Matrix | None = None
         self._near: Approximate | None = None
+        self._masks = Masks()
         self.source = READ
         self.recall = 1.0  # of the last search; below 1 it is what was measured when the index was made
 
@@ -77,8 +78,18 @@ class Meaning:
                 self._near = approximate.make(approximate.place(self._store.path), self._store.path, self._matrix)
 
     def _rank(self, matrix: Matrix, query: Floats, k: int, allowed: Ids | None) -> Ranking:
-        if allowed is None and self._near and self._near.knows(matrix):
+        if self._near and self._near.knows(matrix) and (found := self._nearly(self._near, matrix, query, k, allowed)):
             self.recall = self._near.recall
-            return self._near.rank(matrix, query, k)
+            return found
         self.recall = 1.0
-        return matrix.rank(query, k, allowed)
+        return matrix.rank(query, k, allowed, self._masks)
+
+    def _nearly(self, near: Approximate, matrix: Matrix, query: Floats, k: int, allowed: Ids | None) -> Ranking | None:
+        """By the index, which knows no filter: of twice as many those that pass, if most passages do and k are left."""
+        if allowed is None:
+            return near.rank(matrix, query, k)
+        if 2 * allowed.size < len(matrix):
+            return None
+        found = near.rank(matrix, query, 2 * k)
+        passing = isin(found.ids, allowed)
+        return Ranking(found.ids[passing][:k], found.scores[passing][:k]) if passing.sum() >= k else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.library.search.passages import Ids, Mask, Passages, isin
+from bankml.library.search.passages import Ids, Mask, Masks, Passages, isin
 
 Rows = NDArray[np.float32]
 
@@ -46,11 +46,11 @@ class Part:
         at = np.searchsorted(self.ids, ids[isin(ids, self.ids)])
         return at if self.gone is None else at[~self.gone[at]]
 
-    def allowed(self, allowed: Ids | None) -> Mask | None:
+    def allowed(self, allowed: Ids | None, masks: Masks) -> Mask | None:
         """Rows that may be found: of passages among `allowed`, ascending; None where all may."""
         if allowed is None:
             return None if self.gone is None else ~self.gone
-        mask = isin(self.ids, allowed)
+        mask = masks.isin(self.ids, allowed)
         return mask if self.gone is None else mask & ~self.gone
 
 

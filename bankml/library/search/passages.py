@@ -4,6 +4,7 @@ Where a copy of a store is put back and goes on, the ids that it gives to new pa
 """
 
 import sqlite3
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -79,6 +80,25 @@ def places(some: Ids, others: Ids) -> NDArray[np.int64]:
 def isin(some: Ids, others: Ids) -> Mask:
     """Which of `some` are among the others, which are ascending."""
     return np.asarray(others[places(some, others)] == some) if others.size else np.zeros(some.size, bool)
+
+
+class Masks:
+    """`isin` of arrays that never change, remembered: of 100,000 ids it takes 5 ms. For one thread at a time."""
+
+    def __init__(self, kept: int = 8) -> None:
+        self._kept = kept
+        self._found: OrderedDict[tuple[int, int], tuple[Ids, Ids, Mask]] = OrderedDict()
+
+    def isin(self, some: Ids, others: Ids) -> Mask:
+        """As the function of this name; not to be written to."""
+        at = id(some), id(others)  # of arrays that live as long as they are remembered
+        if at in self._found:
+            self._found.move_to_end(at)
+        else:
+            self._found[at] = some, others, isin(some, others)
+            if len(self._found) > self._kept:
+                self._found.popitem(last=False)
+        return self._found[at][2]
 
 
 def _keys(digits: str) -> Keys:

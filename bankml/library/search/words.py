@@ -9,7 +9,7 @@ from math import log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.library.search.passages import Ids, isin
+from bankml.library.search.passages import Ids, Masks, isin
 from bankml.library.search.ranking import NOTHING, Ranking, best
 from bankml.store import words
 from bankml.terms import tokens
@@ -53,12 +53,14 @@ class Words:
         self._frequencies: dict[str, int] = {}
         self._postings: OrderedDict[str, Postings] = OrderedDict()
         self._size = 0  # of all postings
+        self._masks = Masks()
 
     def follow(self, state: str, total: int) -> None:
         """What is asked next is asked of this state of the store, with so many passages in all."""
         if state != self._state:
             self._frequencies.clear()
             self._postings.clear()
+            self._masks = Masks()
             self._state, self._total, self._size, self._lengths = state, total, 0, None
 
     def terms(self, db: sqlite3.Connection, query: str) -> Terms:
@@ -79,7 +81,7 @@ class Words:
         for places, gains in every:
             scores[places] += gains
         if allowed is not None:
-            scores *= isin(ids, allowed)
+            scores *= self._masks.isin(ids, allowed)
         found = np.flatnonzero(scores)
         return best(ids[found], scores[found], k)
 

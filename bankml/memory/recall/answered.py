@@ -7,6 +7,7 @@ from bankml.memory.recall import sentence
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.candidates import Candidates
 from bankml.memory.recall.evidence import Evidence
+from bankml.memory.recall.identifiers import READ
 from bankml.memory.recall.judged import LAYERED, Calibration, judged
 from bankml.memory.recall.page import Page
 from bankml.memory.recall.recalled import Memory, Recalled
@@ -32,13 +33,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A record of a page. `freshness`: as it is now."""
+    """A record of a page. `freshness`: as it is now. `named`: by the query, or quoted."""
 
     source: Source
     found: Candidates
     document: int
     record: Record
     freshness: Freshness
+    named: bool
 
 
 def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ()) -> Recalled:
@@ -46,8 +48,8 @@ def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ())
 
     Where another store's candidates are among them no score is calibrated: each weighs words in its own corpus.
     """
-    candidates = _candidates(sources)
-    evidence = [_evidence(asked, each, _named(asked, each.source)) for each in candidates.values()]
+    candidates = _candidates(asked, sources)
+    evidence = [_evidence(asked, each) for each in candidates.values()]
     best = ranked(evidence, asked.fusion, asked.alpha)[: asked.n]
     layered = any(each.source.repository for each in candidates.values())
     own = sources[0].page
@@ -62,19 +64,22 @@ def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ())
     )
 
 
-def _candidates(sources: Sequence[Source]) -> dict[str, _Candidate]:
+def _candidates(asked: Asked, sources: Sequence[Source]) -> dict[str, _Candidate]:
     """By the record's id. Cited files are looked at here, where nobody waits for a searcher."""
     candidates: dict[str, _Candidate] = {}
     for source in sources:
-        if source.page.found is None:
+        if (found := source.page.found) is None:
             continue
+        named = _named(asked, source.page, found)
         for document, record in source.page.records.items():
             if record.id not in candidates:
-                candidates[record.id] = _Candidate(source, source.page.found, document, record, source.seen(record))
+                candidates[record.id] = _Candidate(
+                    source, found, document, record, source.seen(record), document in named
+                )
     return candidates
 
 
-def _evidence(asked: Asked, of: _Candidate, named: set[int]) -> Evidence:
+def _evidence(asked: Asked, of: _Candidate) -> Evidence:
     found, document, record = of.found, of.document, of.record
     return Evidence(
         id=record.id,
@@ -84,28 +89,33 @@ def _evidence(asked: Asked, of: _Candidate, named: set[int]) -> Evidence:
         words_rank=found.words_ranks.get(document),
         meaning_rank=found.meaning_ranks.get(document),
         by_id=document in found.by_id,
-        named=document in named,
+        named=of.named,
         freshness=of.freshness,
         status=record.status,
         confidence=record.confidence,
         updated_at=record.updated_at,
-        identifier_missed=asked.identifiers.missed(record) and document not in named,
+        identifier_missed=asked.identifiers.missed(record) and not of.named,
         category_missed=bool(asked.prefer) and record.category not in asked.prefer,
     )
 
 
-def _named(asked: Asked, source: Source) -> set[int]:
+def _named(asked: Asked, page: Page, found: Candidates) -> set[int]:
     """What the query names or quotes, where meaning alone was not asked for.
 
     Of what it names, that of the asker's own folder if there is any: a path there is another file elsewhere.
     """
-    found, records = source.page.found, source.page.records
-    if asked.mode == "meaning" or found is None:
+    if asked.mode == "meaning":
         return set()
+    records = page.records
     named = {one for one in found.by_name if one in records and asked.identifiers.named(records[one])}
     named = {one for one in named if asked.root and records[one].root == asked.root} or named
     worth = (one for one in records if found.coverage.get(one, 0.0) > QUOTED)
-    return named | {one for one in worth if asked.quotes.stand_in(records[one].text)}
+    return named | {one for one in worth if asked.quotes.stand_in(_read(records[one], page.passages.get(one, "")))}
+
+
+def _read(record: Record, passage: str) -> str:
+    """Where a quote is looked for: in all of a record, of a huge one in the best passage."""
+    return record.text if len(record.content) <= READ else passage
 
 
 def _memory(one: Ranked, of: _Candidate, layered: bool) -> Memory:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bankml.errors import StoreError
-from bankml.library.search.passages import NONE, Passages, isin
+from bankml.library.search.passages import NONE, Masks, Passages, isin
 from bankml.store import Store
 from tests.library.shelf import passages, put
 
@@ -44,3 +44,12 @@ def test_a_key_that_is_none_is_told(store: Store, key: str) -> None:
         db.execute("UPDATE chunks SET key = ? WHERE id = 1", (key,))
     with pytest.raises(StoreError, match="bankml doctor"):
         read(store)
+
+
+def test_masks_are_those_of_isin_and_remembered_while_they_are_few() -> None:
+    masks, every = Masks(kept=2), np.arange(0, 100, 2)
+    for others in (np.array([4, 6]), np.array([5]), np.array([98]), np.array([4, 6]), np.empty(0, np.int64)):
+        found = masks.isin(every, others)
+        assert found.tolist() == isin(every, others).tolist()
+        assert masks.isin(every, others) is found
+    assert len(masks._found) == 2

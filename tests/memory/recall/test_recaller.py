@@ -56,7 +56,7 @@ def test_meaning_finds_what_words_do_not(recaller: Recaller, minilm_embedder: Em
     cosine = float(minilm_embedder.embed([f"{TOKENS.title}\n{TOKENS.content}"])[0] @ asked)
     assert first.cosine == pytest.approx(cosine, abs=1e-6)
     assert found.status.startswith("3 of 3 records · BM25 (FTS5) + ")
-    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.8)" in found.status
+    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.7)" in found.status
 
 
 def test_only_active_records_unless_asked(recaller: Recaller) -> None:
@@ -412,3 +412,38 @@ def test_meaning_alone_is_meaning_alone(recaller: Recaller) -> None:
     assert {memory.factors["exact"] for memory in found.results} == {0}
     assert found.status.startswith("3 of 3 records · all-minilm-l6-v2")
     assert found.status.endswith("passages embedded) alone, as asked")
+
+
+def test_a_huge_record_is_quoted_by_its_best_passage(store: Store) -> None:
+    parts = [f"line {n} of the log tells of clerk {n % 7} and of token {n}" for n in range(9000)]
+    remember(store, None, record(1, "A log", "\n".join(parts)), passages=parts[:50] + parts[8990:])
+    remember(store, None, *[record(n, f"Log {n}", f"the log tells of token {n} and of a clerk") for n in range(2, 30)])
+    found = Recaller(Searcher(store, nobody)).recall("line 8997 of the log tells of clerk 2 and of token 8997")
+    assert (found.results[0].record.title, found.results[0].factors["exact"]) == ("A log", 1)
+    assert found.results[0].passage == parts[8997]
+
+
+def test_the_most_and_the_least_that_can_be_asked_for(recaller: Recaller) -> None:
+    assert [len(ids(recaller, "token bread", n)) for n in (1, 1000)] == [1, 3]
+
+
+def test_many_threads_while_records_are_written(filled: Store, recaller: Recaller) -> None:
+    """Each answer is of one state: what it says of itself adds up."""
+    faults: list[object] = []
+
+    def ask() -> None:
+        for _ in range(15):
+            found = recaller.recall("bread from an oven, see rec_0000000000000002", 50, statuses=["any"])
+            shown = [memory.record.id for memory in found.results]
+            total = int(found.status.split(" of ")[1].split()[0])
+            if shown[0] != BREAD.id or len(set(shown)) != total:
+                faults.append(found)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(50, 70):
+        remember(filled, None, record(number, f"Bread {number}", "Rye bread from an oven."))
+    for thread in threads:
+        thread.join()
+    assert faults == []

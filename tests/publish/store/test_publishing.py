@@ -89,6 +89,21 @@ def test_a_record_that_changed_keeps_its_passages_where_their_text_is_the_same(d
     assert rows(dsn, found, "rec_0000000000000003") == [("archived", 1)]
 
 
+def test_a_vector_that_changed_is_sent_and_one_that_is_none_is_not(dsn, filled):
+    publish(filled, Choice(), dsn)
+    other = np.full(64, 0.125, "<f4").tobytes()
+    with filled.writing() as db:
+        db.execute("UPDATE chunks_vec SET vector = ? WHERE chunk_id = 2", (other,))
+    done = publish(filled, Choice(), dsn)
+    assert (done.written, other in _vectors(dsn)) == (1, True)
+    with filled.writing() as db:
+        for id, bad in ((2, np.nan), (3, np.inf), (4, 0.0)):
+            db.execute("UPDATE chunks_vec SET vector = ? WHERE chunk_id = ?", (np.full(64, bad, "<f4").tobytes(), id))
+        db.execute("UPDATE chunks_vec SET fingerprint = 'another' WHERE chunk_id = 5")
+    done = publish(filled, Choice(), dsn)
+    assert (done.written, done.passages, done.embedded) == (4, 9, 5)
+
+
 def test_nothing_private_is_there_in_any_column_nor_is_a_vector_of_it(dsn, filled, tiny, added):
     secret = "xyzzyplugh"
     remember(
