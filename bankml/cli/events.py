@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from bankml.memory import instant
 from bankml.memory.changes import Change, changes
 from bankml.memory.past import held
-from bankml.memory.timeline import PREVIEW, TITLE, Timeline
+from bankml.memory.recall.compact import PREVIEW, titled
+from bankml.memory.timeline import Timeline
 from bankml.store.record import Assertion, Feedback
-from bankml.utf8 import printable
+from bankml.utf8 import line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,20 +32,16 @@ def write_events(timeline: Timeline, full: bool) -> None:
     for each in timeline.assertions:
         end = "" if each.valid_to is None else instant.iso(each.valid_to)
         times = instant.iso(each.recorded_at), instant.iso(each.valid_from), end
-        print("asserted", *times, f"{each.confidence:g}", _line(each.content[:length]), sep="\t")
+        print("asserted", *times, f"{each.confidence:g}", line(each.content[:length]), sep="\t")
     for said in timeline.feedback:
-        print(printable(said.verdict), instant.iso(said.recorded_at), "", "", "", _line(said.note[:length]), sep="\t")
+        print(printable(said.verdict), instant.iso(said.recorded_at), "", "", "", line(said.note[:length]), sep="\t")
     print("#", *_heading(timeline), *_relations(timeline), sep="  ")
-
-
-def _line(text: str) -> str:
-    return printable(" ".join(text.split()))
 
 
 def _heading(timeline: Timeline) -> list[str]:
     record = timeline.record
     facts = ", ".join([record.category, record.status, *([record.freshness] if record.freshness != "current" else [])])
-    return [_line(record.title[:TITLE]), record.id, facts]
+    return [line(titled(record.title)), record.id, facts]
 
 
 def _relations(timeline: Timeline) -> list[str]:
@@ -139,14 +136,14 @@ def _cut(text: str, length: int) -> str:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(printable(line.replace("\t", " ")) for line in text.split("\n"))
+    return "\n".join(printable(each.replace("\t", " ")) for each in text.split("\n"))
 
 
 def _behind(console: "Console", text: "Text", first: str, others: str) -> None:
     """Wrapped, each line behind its sign, and without the spaces that would fill it."""
     from rich.text import Text
 
-    for number, line in enumerate(text.wrap(console, max(1, console.width - len(first)))):
-        line.rstrip()
+    for number, wrapped in enumerate(text.wrap(console, max(1, console.width - len(first)))):
+        wrapped.rstrip()
         sign = Text(others if number else first, "dim")
-        console.print(Text.assemble(sign, line), no_wrap=True, overflow="ignore", crop=False)
+        console.print(Text.assemble(sign, wrapped), no_wrap=True, overflow="ignore", crop=False)
