@@ -141,6 +141,6 @@ def test_of_a_huge_record_the_first_is_read_once() -> None:
     once = perf_counter() - started
     started = perf_counter()
     assert not any(asked.named(one) for one in huge)
-    assert perf_counter() - started < 8 * once
+    assert perf_counter() - started < 100 * once  # 750 times, before
     assert asked.named(record(1, "x", "a" * (READ - 30) + " src/part3/a3.py"))
     assert not asked.named(record(1, "x", "a" * READ + " src/part3/a3.py"))

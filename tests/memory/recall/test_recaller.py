@@ -11,9 +11,10 @@ from bankml.errors import BusyError, InputError, MismatchError, ModelError, Unav
 from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep.reindex import reindex
+from bankml.memory.recall import naming
 from bankml.memory.recall.recaller import Recaller
 from bankml.settings import Settings
-from bankml.store import Store, records
+from bankml.store import Store, records, words
 from tests.library.shelf import put
 from tests.memory.remembered import record, remember
 
@@ -151,6 +152,27 @@ def test_an_embedder_that_fails_on_the_way(filled: Store, minilm_embedder: Embed
     found = Recaller(Searcher(filled, Failing)).recall("oven")
     assert [memory.record.id for memory in found.results] == [BREAD.id]
     assert found.status.endswith("BM25 (FTS5) alone: a weight is not finite: convert it again")
+
+
+def test_a_common_name_keeps_no_rare_one_from_being_found(store: Store) -> None:
+    """Cited by all, or held by all, it names none of them."""
+    given = [record(n, f"Note {n}", f"Of the app, see src/main/app.py, note {n}.", "docs/index.md") for n in range(60)]
+    rare, quoted = record(70, "Rare", "Something else.", "src/rare.py"), record(71, "Held", "It is lib/only/this.py.")
+    remember(store, None, rare, quoted, *given)
+    recaller = Recaller(Searcher(store, nobody))
+    found = recaller.recall("src/main/app.py docs/index.md src/rare.py lib/only/this.py note", 60).results
+    assert {memory.record.id for memory in found if memory.factors["exact"]} >= {rare.id, quoted.id}
+    assert {memory.factors["exact"] for memory in recaller.recall("docs/index.md src/main/app.py").results} == {0}
+
+
+def test_common_names_are_not_read_to_their_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 names that 100,000 records hold kept everybody waiting for 13 s."""
+    monkeypatch.setattr(naming, "MANY", 20)
+    remember(store, None, *[record(n, f"Note {n}", "see src/app.py", "src/app.py") for n in range(100)])
+    with store.reading() as db:
+        assert naming.citing(db, "app.py").size == naming.holding(db, "src/app.py", 100).size == 0
+        assert words.holding(db, ["src", "app", "py"], 26).size == 26
+        assert naming.holding(db, "src/app.py", 1000).size == 100
 
 
 def test_a_record_that_is_named_and_kept_out_is_told(recaller: Recaller) -> None:
