@@ -83,6 +83,11 @@ class Candidates:
         parts = () if self.arms.meaning.matrix is None else self.arms.meaning.matrix.parts
         return sum(len(part.rows_of(pool.passages)) for part in parts)
 
+    def foreign(self, pool: Pool) -> int:
+        """How many of the passages that pass have a vector of another recipe."""
+        matrix = self.arms.meaning.matrix
+        return 0 if matrix is None else int(isin(matrix.foreign.ids, pool.passages).sum())
+
 
 def candidates(
     db: sqlite3.Connection, state: State, asked: Asked, question: Question, pool: Pool, explained: dict[str, Any]

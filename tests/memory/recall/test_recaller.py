@@ -95,6 +95,12 @@ def test_what_has_no_words_finds_nothing(recaller: Recaller, query: str) -> None
     assert found.status == "0 of 3 records · the query has no letter and no digit: give words or a question"
 
 
+def test_of_a_long_query_the_first_is_asked(recaller: Recaller) -> None:
+    found = recaller.recall("?" * 4000 + " oven", mode="words")
+    assert found.results == []
+    assert found.status.endswith("the query has no letter and no digit: give words or a question")
+
+
 def test_words_that_no_record_has_find_nothing(filled: Store) -> None:
     found = Recaller(Searcher(filled, lambda: pytest.fail("a model is asked for"))).recall("zxqv", mode="words")
     assert found.results == []
@@ -306,7 +312,21 @@ def test_a_record_without_a_vector_is_found_by_words_and_told(filled: Store, rec
     memory = next(memory for memory in found.results if memory.record == late)
     assert (memory.score, memory.cosine, memory.weak) == ("uncalibrated (not embedded)", None, None)
     assert "(meaning, 3 of 4 passages embedded)" in found.status
-    assert found.status.endswith(" · 1 passage is found by words alone: run `bankml reindex`")
+    assert found.status.endswith(" · 1 passage is found by words alone: run `bankml reindex --missing`")
+
+
+def test_what_another_recipe_has_embedded_is_told_by_itself(
+    filled: Store, recaller: Recaller, minilm_embedder: Embedder
+) -> None:
+    ids = remember(filled, minilm_embedder, record(20, "Yeast", "Yeast lifts the dough."))
+    ids += remember(filled, minilm_embedder, record(21, "Rye", "Rye is a cereal."))
+    with filled.writing() as db:
+        db.executemany("UPDATE chunks_vec SET fingerprint = 'another' WHERE chunk_id = ?", [(one,) for one in ids])
+    remember(filled, None, record(22, "Salt", "Salt is a mineral."))
+    status = recaller.recall("yeast").status
+    assert "(meaning, 3 of 6 passages embedded)" in status
+    assert "1 passage is found by words alone: run `bankml reindex --missing` · " in status
+    assert status.endswith("2 passages are found by words alone, embedded by another recipe: run `bankml reindex`")
 
 
 def test_freshness_is_as_seen_now(store: Store) -> None:
