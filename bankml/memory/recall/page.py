@@ -51,7 +51,8 @@ def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question)
     found = candidates(db, state, asked, question, pool, explained)
     embedded = found.embedded(pool)
     ran = not found.arms.meaning.why
-    lacking = (sentence.missing(pool.passages.size - embedded),) if ran and embedded < pool.passages.size else ()
+    foreign = found.foreign(pool)
+    lacking = tuple(sentence.lacking(pool.passages.size - embedded - foreign, foreign) if ran else ())
     return Page(
         total,
         sentence.told(found.arms, embedded, pool.passages.size, asked.fusion, asked.alpha),

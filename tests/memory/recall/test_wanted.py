@@ -55,6 +55,16 @@ def test_the_store_and_each_record_say_the_same(store: Store, wanted: Wanted) ->
     assert passages.flags.c_contiguous
 
 
+def test_few_among_many_documents(store: Store) -> None:
+    """They are looked up, where all are read otherwise."""
+    put(store, "/a", [f"passage {n}" for n in range(100)])
+    ids = remember(store, None, record(1, "x"), passages=["one", "two"])
+    with store.reading() as db:
+        passages, owners = Wanted.of().passages(db)
+    assert passages.tolist() == ids
+    assert len(set(owners.tolist())) == 1
+
+
 def test_by_itself_what_is_active_and_of_no_session(store: Store) -> None:
     passing = [one for one in every() if Wanted.of().passes(one)]
     assert {(one.status, one.namespace) for one in passing} == {("active", "project")}
