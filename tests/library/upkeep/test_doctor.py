@@ -101,7 +101,13 @@ def test_an_index_that_misses_rows_is_made_anew(kb, examine, repair):
     assert examine(kb) == {}
 
 
-@pytest.mark.parametrize("what", ["INDEX chunks_key", "TRIGGER chunks_deleted"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        *("INDEX chunks_key", "TRIGGER chunks_deleted", "INDEX documents_content", "INDEX assertions_valid"),
+        *("INDEX records_kept", "TRIGGER assertions_kept"),
+    ],
+)
 def test_an_index_or_a_trigger_that_is_gone_is_made_anew(kb, examine, repair, what):
     damage(kb, (f"DROP {what}",))
     assert examine(kb)["tables"].examples == (what.split()[1],)
