@@ -8,7 +8,7 @@ from bankml.memory import instant
 from bankml.memory.changes import Change, changes
 from bankml.memory.past import held
 from bankml.memory.timeline import PREVIEW, TITLE, Timeline
-from bankml.store.record import Assertion, Feedback
+from bankml.store import Assertion, Feedback
 from bankml.utf8 import printable
 
 if TYPE_CHECKING:

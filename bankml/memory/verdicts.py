@@ -9,9 +9,8 @@ from bankml.memory import instant
 from bankml.memory.cited import cited
 from bankml.memory.draft import REASONING, origin, record_id
 from bankml.memory.given import one_of, text
-from bankml.store import Assertion, Record, Store, records
+from bankml.store import Assertion, Feedback, Record, Store, assertions, records
 from bankml.store import feedback as kept
-from bankml.store.feedback import Feedback
 
 Verdict = Literal["helpful", "confirmed", "stale", "wrong", "archive"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -51,7 +50,7 @@ def feedback(
         before = found(db, record)
     files = cited(before.root, [file.path for file in before.cited]) if wanted == "confirmed" else ()
     with store.writing() as db:
-        now = records.next_moment(db, before.id, clock())
+        now = assertions.next_moment(db, before.id, clock())
         before = found(db, before.id)
         kept.put(db, before.id, Feedback(wanted, note, now, origin_of))
         if wanted == "confirmed":
@@ -84,5 +83,5 @@ def _archive(db: sqlite3.Connection, record: Record, now: int) -> None:
 
 def _doubt(db: sqlite3.Connection, record: Record, now: int, provenance: Mapping[str, Any]) -> None:
     less = record.confidence * DOUBT
-    records.asserted(db, record.id, Assertion(record.content, less, now, None, now, provenance))
+    assertions.put(db, record.id, Assertion(record.content, less, now, None, now, provenance))
     records.mark(db, record.id, now, confidence=less)

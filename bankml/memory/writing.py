@@ -22,7 +22,7 @@ from bankml.memory.given import share
 from bankml.memory.passages import Cut, cut
 from bankml.memory.verdicts import feedback, found
 from bankml.settings import Settings
-from bankml.store import Assertion, Bound, Cited, Record, Store, records, vectors
+from bankml.store import Assertion, Bound, Cited, Record, Store, assertions, records, vectors
 from bankml.store.record import TYPE, new_id
 
 __all__ = ["Written", "feedback", "remember", "revise"]
@@ -84,7 +84,7 @@ def remember(
             records.put(db, record, made.passages, made.recipe)
             valid_from = now if draft.valid_from is None else draft.valid_from
             assertion = Assertion(record.content, record.confidence, valid_from, None, now, draft.provenance)
-            records.asserted(db, record.id, assertion)
+            assertions.put(db, record.id, assertion)
         superseded = _supersede(db, record.id, draft, now)
     return _written(store, record, made, embedder, why, superseded, existing=same is not None)
 
@@ -127,11 +127,11 @@ def revise(
         meanwhile = _active(db, record_id)
         if (meanwhile.content, meanwhile.confidence) != (before.content, before.confidence):
             raise InputError(f"{record_id} was revised by another meanwhile: read it again, then revise it")
-        now = records.next_moment(db, record_id, clock())
+        now = assertions.next_moment(db, record_id, clock())
         after = replace(after, updated_at=max(now, before.updated_at))
         records.put(db, after, made.passages, made.recipe)
         begins = now if begins is None else begins
-        records.asserted(db, record_id, Assertion(after.content, after.confidence, begins, None, now, origin))
+        assertions.put(db, record_id, Assertion(after.content, after.confidence, begins, None, now, origin))
     return _written(store, after, made, embedder, why)
 
 
@@ -198,9 +198,9 @@ def _supersede(db: sqlite3.Connection, by: str, draft: Draft, now: int) -> tuple
         if found(db, record_id).superseded_by == by:
             continue
         _active(db, record_id)
-        at = records.next_moment(db, record_id, now)
+        at = assertions.next_moment(db, record_id, now)
         records.mark(db, record_id, at, status="superseded", superseded_by=by)
-        records.ended(db, record_id, at if draft.valid_from is None else draft.valid_from)
+        assertions.ended(db, record_id, at if draft.valid_from is None else draft.valid_from)
         done.append(record_id)
     return tuple(done)
 

@@ -9,7 +9,7 @@ import bankml
 from bankml.cli.remember import LONGEST
 from bankml.memory.draft import CONTENT
 from bankml.settings import Settings
-from bankml.store import Bound, Store, config, feedback, place, records
+from bankml.store import Bound, Store, assertions, config, feedback, place, records
 from tests.library.whole import count
 
 
@@ -91,7 +91,7 @@ def test_all_that_can_be_given_is_kept(here, within):
     assert found.root == bytes(within)
     assert found.provenance == {"by": "bankml decide", "bankml": bankml.__version__, "agent": "a test"}
     with store() as kb, kb.reading() as db:
-        assert records.assertions(db, found.id)[0].valid_from == 1_767_225_600_000_000
+        assert assertions.of(db, found.id)[0].valid_from == 1_767_225_600_000_000
     plain = here("remember", "--category", "constraint", "--namespace", "global", "t", "c", "--json").out.lines[0]
     assert (record(plain["id"]).category, record(plain["id"]).namespace) == ("constraint", "global")
 
@@ -106,7 +106,7 @@ def test_what_a_record_says_is_revised(here, within):
     assert here("remember", "--revise", first, "--confidence", "0.25").status == 0
     assert (record(first).content, record(first).confidence) == ("In two hours.", 0.25)
     with store() as kb, kb.reading() as db:
-        assert [each.content for each in records.assertions(db, first)] == ["In an hour.", *["In two hours."] * 2]
+        assert [each.content for each in assertions.of(db, first)] == ["In an hour.", *["In two hours."] * 2]
     again = here("remember", "--revise", first, "In two hours.")
     assert again.out == f"{first} is there already\n".encode()
     two = here("remember", "--revise", first, "A title", "A content")

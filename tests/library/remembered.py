@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from bankml.store import Assertion, Record, Store, records
+from bankml.store import Assertion, Record, Store, assertions, records
 from bankml.store.record import new_id, passage
 
 NOW = 1_700_000_000_000_000
@@ -21,6 +21,6 @@ def keep(store: Store, *several: Record) -> list[int]:
             text = one.text.removeprefix(f"{one.title}\n")
             found = records.put(db, one, [passage(text, one.title, 0, 5)], "1")
             said = Assertion(one.content, one.confidence, one.created_at, None, one.created_at)
-            records.asserted(db, one.id, said)
+            assertions.put(db, one.id, said)
             added += [id for id, _ in found.added]
     return added

@@ -6,8 +6,8 @@ from bankml.errors import InputError
 from bankml.memory.freshness import seen
 from bankml.memory.verdicts import VERDICTS
 from bankml.memory.writing import feedback, remember
-from bankml.store import records
-from bankml.store.feedback import Feedback, of
+from bankml.store import Feedback, assertions, records
+from bankml.store.feedback import of
 from tests.library.whole import faults
 
 
@@ -17,9 +17,9 @@ def record(store, settings, draft, embedder, repository, clock):
     return remember(store, settings, wanted, embedder, clock).id
 
 
-def assertions(store, record):
+def history(store, record):
     with store.reading() as db:
-        return records.assertions(db, record)
+        return assertions.of(db, record)
 
 
 def test_every_verdict_is_kept_with_its_note_and_who_gave_it(store, record, clock):
@@ -46,13 +46,13 @@ def test_what_is_confirmed_is_current_and_its_files_are_read_anew(store, record,
     confirmed = feedback(store, record, "confirmed", clock=clock)
     assert (confirmed.freshness, seen(confirmed)) == ("current", "current")
     assert confirmed.cited[0].sha256 != stale.cited[0].sha256
-    assert len(assertions(store, record)) == 1
+    assert len(history(store, record)) == 1
 
 
 def test_what_is_wrong_is_stale_and_asserted_anew_with_half_the_confidence(store, record, clock):
     wrong = feedback(store, record, "wrong", "it is two hours", {"by": "a test"}, clock)
     assert (wrong.freshness, wrong.confidence, wrong.status) == ("stale", 0.4, "active")
-    first, second = assertions(store, record)
+    first, second = history(store, record)
     assert (first.confidence, first.valid_to) == (0.8, second.valid_from)
     assert (second.confidence, second.content, second.provenance) == (0.4, first.content, {"by": "a test"})
     assert feedback(store, record, "wrong", clock=clock).confidence == 0.2
@@ -61,9 +61,9 @@ def test_what_is_wrong_is_stale_and_asserted_anew_with_half_the_confidence(store
 def test_what_is_archived_is_asserted_as_long_as_it_was(store, record, clock):
     assert feedback(store, record, "archive", clock=clock).status == "archived"
     assert feedback(store, record, "archive", clock=clock).status == "archived"
-    assert assertions(store, record)[0].valid_to is None
+    assert history(store, record)[0].valid_to is None
     assert feedback(store, record, "wrong", clock=clock).freshness == "stale"
-    assert len(assertions(store, record)) == 1  # nobody goes by it any more
+    assert len(history(store, record)) == 1  # nobody goes by it any more
 
 
 def test_what_is_superseded_stays_so(store, settings, draft, embedder, record, clock):
@@ -73,7 +73,7 @@ def test_what_is_superseded_stays_so(store, settings, draft, embedder, record, c
     with store.reading() as db:
         assert of(db, record) == []
     assert feedback(store, record, "wrong", clock=clock).status == "superseded"
-    assert len(assertions(store, record)) == 1
+    assert len(history(store, record)) == 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from bankml.library.upkeep.missing import embed_missing
 from bankml.library.upkeep.reindex import reindex
 from bankml.memory import embedding
 from bankml.memory.writing import Written, remember, revise
-from bankml.store import Assertion, Bound, records
+from bankml.store import Assertion, Bound, assertions, records
 from oracle import seeded
 from tests.library.whole import count, faults
 
@@ -25,7 +25,7 @@ def found(store, record_id):
 
 def history(store, record_id):
     with store.reading() as db:
-        return records.assertions(db, record_id)
+        return assertions.of(db, record_id)
 
 
 def test_a_record_is_written_with_its_assertion_its_words_and_its_vector(

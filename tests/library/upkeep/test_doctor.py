@@ -359,6 +359,9 @@ def test_one_that_may_not_be_written(kb, examine):
         ("UPDATE records SET content = 'another'", "says another thing"),
         ("DELETE FROM chunks WHERE text = 'A fact.'", "has no passages"),
         ("UPDATE records SET superseded_by = id", "superseded by itself"),
+        ("UPDATE records SET tags = '{'", "tags of rec_"),
+        ("UPDATE records SET provenance = '{'", "provenance of rec_"),
+        ("INSERT INTO feedback SELECT 1, id, 'wrong', '', '{', 9 FROM records", "provenance of rec_"),
     ],
 )
 def test_records_that_are_not_whole(kb, examine, embedder, small, damaged, said):
@@ -367,3 +370,10 @@ def test_records_that_are_not_whole(kb, examine, embedder, small, damaged, said)
     assert examine(kb) == {}
     damage(kb, (damaged,))
     assert said in examine(kb)["records"].examples[0]
+
+
+def test_an_assertion_that_cannot_be_read_is_told(kb, examine):
+    keep(kb, record("One", "A fact."), record("Two", "Another fact."))
+    damage(kb, ("DROP TRIGGER assertions_kept",), ("UPDATE assertions SET provenance = '{' WHERE id = 2",))
+    (said,) = examine(kb)["records"].examples
+    assert said.startswith("the provenance of rec_")
