@@ -1,12 +1,14 @@
 """What is said of records later: all of it is kept, and nothing that was asserted is changed by it."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from bankml.errors import InputError
 from bankml.memory.freshness import seen
 from bankml.memory.verdicts import VERDICTS
 from bankml.memory.writing import feedback, remember
-from bankml.store import Feedback, assertions, records
+from bankml.store import Cited, Feedback, assertions, records
 from bankml.store.feedback import of
 from tests.library.whole import faults
 
@@ -47,6 +49,26 @@ def test_what_is_confirmed_is_current_and_its_files_are_read_anew(store, record,
     assert (confirmed.freshness, seen(confirmed)) == ("current", "current")
     assert confirmed.cited[0].sha256 != stale.cited[0].sha256
     assert len(history(store, record)) == 1
+
+
+def test_files_that_were_named_anew_meanwhile_are_kept_and_read(store, record, clock):
+    with ThreadPoolExecutor(1) as thread:
+        with store.writing() as db:
+            confirmed = thread.submit(feedback, store, record, "confirmed", clock=clock)
+            with pytest.raises(TimeoutError):
+                confirmed.result(0.5)
+            records.cite(db, record, [Cited(b"README.md")])
+        (file,) = confirmed.result(30).cited
+    assert (file.path, len(file.sha256)) == (b"README.md", 64)
+    with store.reading() as db:
+        assert [each.verdict for each in of(db, record)] == ["confirmed"]
+
+
+def test_what_is_confirmed_without_its_repository_keeps_what_was_seen_of_its_files(store, record, repository, clock):
+    with store.reading() as db:
+        before = records.find(db, record).cited
+    repository.rename(repository.with_name("away"))
+    assert feedback(store, record, "confirmed", clock=clock).cited == before
 
 
 def test_what_is_wrong_is_stale_and_asserted_anew_with_half_the_confidence(store, record, clock):
