@@ -14,7 +14,7 @@ from bankml.library.upkeep import doctor
 from bankml.library.upkeep.doctor import neighbours
 from bankml.library.upkeep.reindex import reindex
 from bankml.store import Store, config, connection, successor, vectors
-from tests.library.remembered import keep, record
+from tests.memory.remembered import record, remember
 
 TEXTS = [f"text {number} of a few" for number in range(12)]
 
@@ -365,7 +365,7 @@ def test_one_that_may_not_be_written(kb, examine):
     ],
 )
 def test_records_that_are_not_whole(kb, examine, embedder, small, damaged, said):
-    keep(kb, record("One", "A fact."))
+    remember(kb, None, record(1, "One", "A fact."))
     reindex(kb, embedder(small))
     assert examine(kb) == {}
     damage(kb, (damaged,))
@@ -373,7 +373,7 @@ def test_records_that_are_not_whole(kb, examine, embedder, small, damaged, said)
 
 
 def test_an_assertion_that_cannot_be_read_is_told(kb, examine):
-    keep(kb, record("One", "A fact."), record("Two", "Another fact."))
+    remember(kb, None, record(1, "One", "A fact."), record(2, "Two", "Another fact."))
     damage(kb, ("DROP TRIGGER assertions_kept",), ("UPDATE assertions SET provenance = '{' WHERE id = 2",))
     (said,) = examine(kb)["records"].examples
     assert said.startswith("the provenance of rec_")
