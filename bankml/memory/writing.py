@@ -211,7 +211,7 @@ def _supersede(db: sqlite3.Connection, by: str, draft: Draft, begins: int, now: 
 def _check_session(record: Record, session: str) -> None:
     """What a session alone sees hides nothing from others."""
     if session and record.session != session:
-        whose = f"of the session {shown(record.session)}" if record.session else f"of the namespace {record.namespace}"
+        whose = "of another session" if record.session else f"of the namespace {record.namespace}"
         raise InputError(
             f"{record.id} is {whose}, and a record of the session {shown(session)} takes the place of that session's "
             "alone: write it for the project"

@@ -155,7 +155,7 @@ def test_a_session_takes_the_place_of_nothing_that_others_see(store, settings, d
     everybodys = remember(store, settings, draft(), embedder, clock).id
     anothers = remember(store, settings, draft(session="s2"), embedder, clock).id
     own = remember(store, settings, draft(session="s1"), embedder, clock).id
-    for theirs, whose in (everybodys, "of the namespace project"), (anothers, "of the session 's2'"):
+    for theirs, whose in (everybodys, "of the namespace project"), (anothers, "of another session"):
         before = found(store, theirs)
         sentence = f"{theirs} is {whose}, and a record of the session 's1' takes the place of that session's alone"
         with pytest.raises(InputError, match=sentence):
