@@ -6,11 +6,9 @@ from typing import Any
 
 from bankml.memory import instant
 from bankml.memory.named import named
+from bankml.memory.recall.compact import PREVIEW, titled
 from bankml.store import Store, records
 from bankml.store.record import Assertion, Feedback, Record
-
-PREVIEW = 600  # characters of what can be had whole
-TITLE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Timeline:
         length = None if full else PREVIEW
         return {
             "id": self.record.id,
-            "title": self.record.title[:TITLE],
+            "title": titled(self.record.title),
             "status": self.record.status,
             "assertions": [_assertion(each, length) for each in self.assertions],
             "supersedes": list(self.supersedes),

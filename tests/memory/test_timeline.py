@@ -3,7 +3,8 @@
 import pytest
 
 from bankml.errors import InputError
-from bankml.memory.timeline import PREVIEW, timeline
+from bankml.memory.recall.compact import PREVIEW
+from bankml.memory.timeline import timeline
 from bankml.store import Store, records
 from bankml.store.record import Feedback
 from tests.memory.written import DAY, record_id, said, write

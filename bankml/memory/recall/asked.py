@@ -11,7 +11,7 @@ from bankml.memory.recall.relevance import ALPHA, Fusion
 from bankml.memory.recall.wanted import Wanted
 
 DEPTH = 3  # times n: so many records of each arm are ranked together
-LEAST_DEPTH = 24
+LEAST_DEPTH = 60  # so that of up to 20 results the first are the same, however many are asked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep.reindex import reindex
 from bankml.memory.recall import naming
+from bankml.memory.recall.asked import LEAST_DEPTH
 from bankml.memory.recall.recaller import Recaller
 from bankml.settings import Settings
 from bankml.store import Store, records, words
@@ -58,7 +59,7 @@ def test_meaning_finds_what_words_do_not(recaller: Recaller, minilm_embedder: Em
     cosine = float(minilm_embedder.embed([f"{TOKENS.title}\n{TOKENS.content}"])[0] @ asked)
     assert first.cosine == pytest.approx(cosine, abs=1e-6)
     assert found.status.startswith("3 of 3 records · BM25 (FTS5) + ")
-    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.7)" in found.status
+    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.8)" in found.status
 
 
 def test_only_active_records_unless_asked(recaller: Recaller) -> None:
@@ -250,14 +251,14 @@ def test_a_quote_from_the_last_third_finds_its_record(store: Store, minilm_embed
 
 
 def test_of_many_that_cite_one_file_the_newest_are_read(store: Store) -> None:
-    remember(store, None, *[record(n, f"Note {n}", "x", "src/a.py") for n in range(40)])
-    remember(store, None, *[record(100 + n, f"Other {n}", "the same words") for n in range(160)])
+    remember(store, None, *[record(n, f"Note {n}", "x", "src/a.py") for n in range(80)])
+    remember(store, None, *[record(100 + n, f"Other {n}", "the same words") for n in range(320)])
     recaller = Recaller(Searcher(store, nobody))
     found = recaller.recall("the same words as in a.py", 8)
-    assert found.explained["candidates"] == 48
+    assert found.explained["candidates"] == 2 * LEAST_DEPTH
     assert [memory.factors["exact"] for memory in found.results] == [1] * 8
-    remember(store, None, *[record(1000 + n, f"More {n}", "x", "src/a.py") for n in range(40)])
-    assert recaller.recall("the same words as in a.py").results[0].factors["exact"] == 0  # 80 of 240: it tells none
+    remember(store, None, *[record(1000 + n, f"More {n}", "x", "src/a.py") for n in range(80)])
+    assert recaller.recall("the same words as in a.py").results[0].factors["exact"] == 0  # 160 of 480: it tells none
 
 
 def test_a_path_is_the_askers_own_where_it_has_one(store: Store) -> None:
