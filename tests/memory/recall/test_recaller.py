@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -340,6 +341,26 @@ def test_freshness_is_as_seen_now(store: Store) -> None:
         (same[2].id, "needs_review"),
         (same[0].id, "stale"),
     ]
+
+
+def test_only_what_may_be_shown_is_looked_at_and_the_order_is_that_of_all(store: Store, tmp_path: Path) -> None:
+    """A file on a slow disk costs its time for what is shown alone."""
+    given = [record(n, f"Tokens {n}", "Tokens live for an hour. " + "And more. " * (n % 9)) for n in range(60)]
+    now = {one.id: ("current", "needs_review")[n * 7 % 5 > 2] for n, one in enumerate(given)}
+    looked: list[str] = []
+    seeing = Recaller(Searcher(store, nobody), seen=lambda one: looked.append(one.id) or now[one.id])
+    remember(store, None, *given)
+    with Store.create(tmp_path / "said.db") as other:
+        remember(other, None, *[replace(one, freshness=now[one.id]) for one in given])
+        said = Recaller(Searcher(other, nobody))
+        for n in (1, 5, 20, 60):
+            looked.clear()
+            found, expected = (each.recall("tokens", n).results for each in (seeing, said))
+            assert [(m.record.id, m.freshness, m.relevance) for m in found] == [
+                (m.record.id, m.freshness, m.relevance) for m in expected
+            ]
+            assert len(looked) == len(set(looked)) >= n
+            assert len(looked) < 60 or n == 60
 
 
 def test_another_model_than_the_stores_is_words_alone(filled: Store, stocked_home) -> None:
