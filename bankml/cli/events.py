@@ -10,7 +10,7 @@ from bankml.memory.changes import Change, changes
 from bankml.memory.past import held
 from bankml.memory.recall.compact import PREVIEW, titled
 from bankml.memory.timeline import Timeline
-from bankml.store.record import Assertion, Feedback
+from bankml.store import Assertion, Feedback
 from bankml.utf8 import line, printable
 
 if TYPE_CHECKING:

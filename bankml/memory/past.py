@@ -19,7 +19,7 @@ from bankml.memory.recall.judged import LEXICAL_ONLY
 from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.recaller import Recaller
 from bankml.memory.recall.wanted import Wanted
-from bankml.store import records
+from bankml.store import assertions, records
 from bankml.store.record import Assertion, Record
 from bankml.terms import tokens
 
@@ -91,7 +91,7 @@ def _found(db: sqlite3.Connection, state: State, asked: Asked, question: Questio
 
 def _then(db: sqlite3.Connection, document: int, at: int) -> Record:
     (record_id,) = db.execute("SELECT id FROM records WHERE document_id = ?", (document,)).fetchone()
-    record, said = records.find(db, record_id), held(records.assertions(db, record_id), at)
+    record, said = records.find(db, record_id), held(assertions.of(db, record_id), at)
     assert record
     assert said  # else no passage of it was in the pool
     return replace(record, content=said.content, confidence=said.confidence)

@@ -7,8 +7,7 @@ from typing import Any
 from bankml.memory import instant
 from bankml.memory.named import named
 from bankml.memory.recall.compact import PREVIEW, titled
-from bankml.store import Store, records
-from bankml.store.record import Assertion, Feedback, Record
+from bankml.store import Assertion, Feedback, Record, Store, assertions, feedback, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,8 @@ def timeline(store: Store, beginning: str) -> Timeline:
         assert record
         replaced = db.execute("SELECT id FROM records WHERE superseded_by = ? ORDER BY created_at, id", (record_id,))
         supersedes = tuple(row[0] for row in replaced)
-        return Timeline(
-            record, tuple(records.assertions(db, record_id)), supersedes, tuple(records.feedback(db, record_id))
-        )
+        told = tuple(feedback.of(db, record_id))
+        return Timeline(record, tuple(assertions.of(db, record_id)), supersedes, told)
 
 
 def _assertion(assertion: Assertion, length: int | None) -> dict[str, Any]:

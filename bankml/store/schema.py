@@ -80,6 +80,8 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
                 created_at INTEGER NOT NULL,
                 updated_at INTEGER NOT NULL
             ) WITHOUT ROWID""",
+            # By it a record that is there already is found among 100,000 in microseconds.
+            "CREATE INDEX documents_content ON documents (sha256)",
             "CREATE INDEX records_kept ON records (status, namespace, category)",
             "CREATE INDEX records_successor ON records (superseded_by)",
             # A file that a record depends on, relative to the record's root, as it was when the record was written or
@@ -98,14 +100,16 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             """CREATE TABLE assertions (
                 id INTEGER PRIMARY KEY AUTOINCREMENT,
                 record_id TEXT NOT NULL REFERENCES records (id) ON DELETE CASCADE,
-                content TEXT NOT NULL,
-                confidence REAL NOT NULL,
                 valid_from INTEGER NOT NULL,
                 valid_to INTEGER,
                 recorded_at INTEGER NOT NULL,
+                confidence REAL NOT NULL,
+                content TEXT NOT NULL,
                 provenance TEXT NOT NULL
             )""",
             "CREATE INDEX assertions_record ON assertions (record_id, recorded_at)",
+            # What held at a time is told by it alone.
+            "CREATE INDEX assertions_valid ON assertions (valid_from, valid_to, record_id)",
             # What was asserted stays as it was; an open end may be closed, once.
             """CREATE TRIGGER assertions_kept BEFORE UPDATE ON assertions
             WHEN old.record_id IS NOT new.record_id OR old.content IS NOT new.content

@@ -8,8 +8,7 @@ import pytest
 
 from bankml.cli.events import AROUND, compared, shortened
 from bankml.memory.changes import Change
-from bankml.store import Store, records
-from bankml.store.record import Feedback
+from bankml.store import Feedback, Store, assertions, feedback
 from tests.memory.written import DAY, record_id, said, write
 
 
@@ -19,9 +18,9 @@ def db(tmp_path: Path) -> str:
     with Store.create(path) as store:
         write(store, 1, "Token life", [said("A token lives for an hour.", DAY, confidence=0.5)], category="decision")
         with store.writing() as db:
-            records.asserted(db, record_id(1), said("A token lives for a day.", 3 * DAY))
-            records.asserted(db, record_id(1), said("A token lives for an hour and more.", DAY, 2 * DAY, 5 * DAY))
-            records.said(db, record_id(1), Feedback("stale", "ask\nAnn", 4 * DAY))
+            assertions.put(db, record_id(1), said("A token lives for a day.", 3 * DAY))
+            assertions.put(db, record_id(1), said("A token lives for an hour and more.", DAY, 2 * DAY, 5 * DAY))
+            feedback.put(db, record_id(1), Feedback("stale", "ask\nAnn", 4 * DAY))
         write(store, 2, "Older", superseded_by=record_id(1), status="superseded")
     return str(path)
 
