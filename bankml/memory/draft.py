@@ -68,10 +68,12 @@ class Draft:
         session = text("the session", session, SESSION)
         namespace = ("session" if session else "project") if namespace is None else namespace
         namespace = one_of("the namespace", namespace, NAMESPACES)
-        if (namespace == "session") != bool(session):
+        if namespace == "session" and not session:
+            raise InputError("the namespace is session, and no session is named: say which one, or leave it out")
+        if session and namespace != "session":
             raise InputError(
-                f"the namespace is {namespace} and the session {shown(session)}: give the namespace session with the "
-                "id of one, or neither"
+                f"the namespace is {namespace}, and a session is named ({shown(session)}), whose records are of the "
+                "namespace session: leave out one of the two"
             )
         return cls(
             title=" ".join(required("the title", title, TITLE).split()),
