@@ -33,7 +33,7 @@ _Constraint = tuple[str, str, str]  # id, title, as much of the content as is ev
 class Pack:
     """`tokens`: what `markdown` costs or somewhat more, never more than `budget`.
 
-    `sections`: by their titles, entries with the cost of each.
+    `sections`: by their titles, entries with the cost of each. `note`: comes before them.
     """
 
     sections: dict[str, list[tuple[Entry, int]]]
@@ -41,11 +41,12 @@ class Pack:
     excluded: list[Excluded]
     budget: int
     status: str
+    note: str = ""
 
     def markdown(self) -> str:
         """To be put into a prompt; "" where nothing is in it."""
         parts = (heading(title) + "".join(entry.text for entry, _ in some) for title, some in self.sections.items())
-        return "".join(parts).lstrip("\n")
+        return (self.note + "".join(parts)).lstrip("\n")
 
     def object(self) -> dict[str, Any]:
         """For JSON."""
@@ -72,6 +73,7 @@ def pack(
 ) -> Pack:
     """All active constraints of the project that fit, then, of the 30 records that answer best, those that do.
 
+    The project is the repository of `root` where any record of the store was written there, else the whole store.
     Query and task are one question, in this order. Constraints come in the order of how well they answer it, those
     that do not, the newest first. What does not fit is left out whole; what is behind it may still be taken. `root`:
     of who asks, as of `Recaller.recall`. Raises InputError, StoreError.
@@ -80,8 +82,9 @@ def pack(
         raise InputError(f"the token budget is {budget!r}: give a number from 0 to {LARGEST:,}")
     asked = "\n".join(part for part in (query, task) if part.strip())
     filling = Filling(budget, count)
-    pinned = _pin(filling, recaller, asked, root)
-    found = _candidates(recaller, asked, session, root)
+    project = recaller.searcher.asked("", "words", None, lambda db, *_: _project(db, root))
+    pinned = _pin(filling, recaller, asked, root, project)
+    found = _candidates(recaller, asked, session, root, project)
     for memory in found.results[:CANDIDATES]:
         filling.add(Entry.of(memory, root, found.marks))
     for memory in found.results[CANDIDATES : CANDIDATES + NAMED]:
@@ -89,24 +92,27 @@ def pack(
     return _packed(filling, found, pinned)
 
 
-def _packed(filling: Filling, found: Recalled, pinned: int) -> Pack:
+def _packed(filling: Filling, found: Recalled, pinned: tuple[int, int]) -> Pack:
+    """`pinned`: how many constraints of how many."""
     sections = {title: filling.sections[title] for title in HEADINGS.values() if title in filling.sections}
-    constraints = f"{pinned:,} {'constraint' if pinned == 1 else 'constraints'} pinned first"
-    others = f"of others {found.status}" if pinned else found.status
+    constraints = "{:,} of {:,} constraints pinned first".format(*pinned)
+    others = f"of others {found.status}" if pinned[1] else found.status
     count = sum(map(len, sections.values()))
     taken = f"{count:,} {'record' if count == 1 else 'records'} in {filling.tokens:,} of {filling.budget:,} tokens"
     status = " · ".join([taken, constraints, others, NARROW])
-    return Pack(sections, filling.tokens, filling.excluded, filling.budget, status)
+    return Pack(sections, filling.tokens, filling.excluded, filling.budget, status, filling.note)
 
 
-def _candidates(recaller: Recaller, asked: str, session: str, root: bytes) -> Recalled:
+def _candidates(recaller: Recaller, asked: str, session: str, root: bytes, project: bytes) -> Recalled:
     """What answers best beside the constraints that are pinned, a session's own among them.
 
     Those are asked for by themselves, for no question can leave out the pinned ones alone: the best of both is 1.
     """
     some: tuple[Namespace, ...] = ("project", "session") if session else ("project",)
     n = CANDIDATES + NAMED
-    found = recaller.recall(asked, n, categories=OTHERS, namespaces=some, session=session, root=root)
+    found = recaller.recall(
+        asked, n, categories=OTHERS, namespaces=some, session=session, root=root, project=project
+    )
     if not session:
         return found
     own = recaller.recall(asked, n, categories=("constraint",), namespaces=("session",), session=session, root=root)
@@ -114,20 +120,22 @@ def _candidates(recaller: Recaller, asked: str, session: str, root: bytes) -> Re
     return replace(found, results=results, marks=found.marks | own.marks)
 
 
-def _pin(filling: Filling, recaller: Recaller, asked: str, root: bytes) -> int:
-    """Adds all that are active in the project: those that answer first, then the newest. How many there are."""
-    every = recaller.searcher.asked("", "words", None, lambda db, *_: _active(db))
+def _pin(filling: Filling, recaller: Recaller, asked: str, root: bytes, project: bytes) -> tuple[int, int]:
+    """Adds all that are active in the project: those that answer first, then the newest. How many are in, of all."""
+    every = recaller.searcher.asked("", "words", None, lambda db, *_: _active(db, project))
     if not every:
-        return 0
+        return 0, 0
     n = min(len(every), MOST, filling.budget // LEAST + 1)
-    found = recaller.recall(asked, n, categories=("constraint",), namespaces=("project",), root=root)
+    found = recaller.recall(asked, n, categories=("constraint",), namespaces=("project",), root=root, project=project)
     for memory in found.results:
         filling.add(Entry.of(memory, root, found.marks))
     ranked = {memory.record.id for memory in found.results}
     rest = [each for each in every if each[0] not in ranked]
     for start in range(0, len(rest), BATCH):
         _pin_newest(filling, recaller, rest[start : start + BATCH], root)
-    return len(every)
+    if lacking := len(filling.excluded) - filling.duplicates:
+        filling.say(f"{lacking:,} of {len(every):,} constraints left out: no room\n")
+    return len(every) - len(filling.excluded), len(every)
 
 
 def _pin_newest(filling: Filling, recaller: Recaller, some: Sequence[_Constraint], root: bytes) -> None:
@@ -143,11 +151,17 @@ def _pin_newest(filling: Filling, recaller: Recaller, some: Sequence[_Constraint
             filling.leave(id, title, f"budget: it takes more than the {filling.left:,} tokens that are left")
 
 
-def _active(db: sqlite3.Connection) -> list[_Constraint]:
+def _project(db: sqlite3.Connection, root: bytes) -> bytes:
+    """`root`, or b"" where nothing was written there."""
+    return root if db.execute("SELECT 1 FROM records WHERE root = ? LIMIT 1", (root,)).fetchone() else b""
+
+
+def _active(db: sqlite3.Connection, project: bytes) -> list[_Constraint]:
     """Constraints of the project, the newest first."""
     rows = db.execute(
-        """SELECT id, title, substr(content, 1, ?) FROM records
-        WHERE status = 'active' AND namespace = 'project' AND category = 'constraint' ORDER BY updated_at DESC, id""",
-        (CONTENT,),
+        """SELECT id, title, substr(content, 1, :content) FROM records
+        WHERE status = 'active' AND namespace = 'project' AND category = 'constraint'
+            AND (:root = x'' OR root IN (x'', :root)) ORDER BY updated_at DESC, id""",
+        {"content": CONTENT, "root": project},
     )
     return rows.fetchall()

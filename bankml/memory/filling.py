@@ -29,12 +29,15 @@ class Filling:
     tokens: int = 0
     sections: dict[str, list[tuple[Entry, int]]] = field(default_factory=dict)  # with the cost of each
     excluded: list[Excluded] = field(default_factory=list)
+    duplicates: int = 0  # of those
+    note: str = ""  # before the sections
     _said: dict[tuple[str, str, str], str] = field(default_factory=dict)  # by whom
 
     def add(self, entry: Entry) -> None:
         """Takes it, or leaves it out with the reason."""
         said = entry.section, entry.title, entry.facts["content"]
         if first := self._said.get(said):
+            self.duplicates += 1
             self.leave(entry.id, entry.title, f"duplicate: {first} says the same")
             return
         cost = self.count(entry.text)
@@ -45,6 +48,12 @@ class Filling:
         self.tokens += in_all
         self._said[said] = entry.id
         self.sections.setdefault(entry.section, []).append((entry, cost))
+
+    def say(self, note: str) -> None:
+        """Puts one line before all sections, if there is room for it."""
+        if (cost := self.count(note)) <= self.left:
+            self.tokens += cost
+            self.note = note
 
     def leave(self, id: str, title: str, reason: str) -> None:
         """Leaves a record out."""

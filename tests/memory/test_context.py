@@ -247,7 +247,7 @@ def test_the_status_says_what_is_in_it(store: Store) -> None:
     write(store, 2, "Token life")
     status = packed(store, "token").status
     assert status.startswith("2 records in ")
-    assert " · 1 constraint pinned first · of others 1 of 1 records · BM25 (FTS5) alone: no model here · " in status
+    assert " · 1 of 1 constraints pinned first · of others 1 of 1 records · BM25 (FTS5) alone: no model here · " in status
     assert status.endswith("no peers and nothing of the organization or global")
 
 
@@ -345,3 +345,39 @@ def test_freshness_is_as_it_is_seen_now(store: Store) -> None:
         write(store, number, f"{category} token", category=category)
     recaller = Recaller(Searcher(store, no_model), lambda _: "needs_review")
     assert pack(recaller, "fact").markdown().count("needs review)") == 2
+
+
+def test_of_one_store_the_repository_that_is_asked_from(store: Store) -> None:
+    for start, category in ((0, "constraint"), (10, "fact")):
+        for number, root in enumerate((b"/a", b"/b", b""), start):
+            write(store, number, f"Token {number}", category=category, root=root)
+    write(store, 20, "Token 20", root=b"/b", namespace="session", session="mine")
+    asked = ids(packed(store, "token", root=b"/a"))
+    assert {title: set(some) for title, some in asked.items()} == {
+        "Constraints": {record_id(0), record_id(2)},
+        "Facts": {record_id(10), record_id(12)},
+    }
+    assert set(ids(packed(store, "", root=b"/b"))["Constraints"]) == {record_id(1), record_id(2)}
+    assert record_id(20) in ids(packed(store, "token", root=b"/a", session="mine"))["Facts"]
+
+
+@pytest.mark.parametrize("root", [b"", b"/elsewhere"])
+def test_asked_from_elsewhere_the_whole_store_is_the_project(store: Store, root: bytes) -> None:
+    for number, written in enumerate((b"/a", b"/b", b"")):
+        write(store, number, f"Token {number}", category="constraint", root=written)
+    assert len(ids(packed(store, "token", root=root))["Constraints"]) == 3
+
+
+def test_constraints_that_have_no_room_are_told_in_the_pack_too(store: Store) -> None:
+    for number in range(48):
+        write(store, number, f"Rule {number}", category="constraint", content="word " * 44)
+    write(store, 99, "Rule 47", category="constraint", content="word " * 44)
+    tight = packed(store, "", budget=500)
+    shown, told = len(ids(tight)["Constraints"]), tight.markdown().splitlines()
+    assert f" · {shown} of 49 constraints pinned first · " in tight.status
+    assert told[:3] == [f"{48 - shown} of 49 constraints left out: no room", "", "## Constraints"]
+    assert characters(tight.markdown()) <= tight.tokens <= 500
+    nothing, whole = packed(store, "", budget=0), packed(store, "")
+    assert " · 0 of 49 constraints pinned first · " in nothing.status
+    assert nothing.markdown() == ""
+    assert whole.markdown().startswith("## Constraints")

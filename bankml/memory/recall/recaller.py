@@ -52,17 +52,18 @@ class Recaller:
         *,
         prefer: Sequence[str] = (),
         alpha: float = ALPHA,
+        project: bytes = b"",
     ) -> Recalled:
         """The n records that answer best, of those that pass (`Wanted`). One that the query names by id comes first.
 
         `prefer`: categories that rank before others. `alpha`: the weight of meaning in `convex`. `root`: of who asks: a
-        file that is named is one of there, if any is. `wait`: as of `Searcher.search`. Where the meaning cannot be had,
+        file that is named is one of there, if any is. `project`: as `Wanted.root`. `wait`: as of `Searcher.search`. Where the meaning cannot be had,
         another model than the store's among the reasons, words alone rank and the status says why.
 
         One state of the store is asked, whatever is written meanwhile. Raises InputError for what cannot be asked,
         UnavailableError or MismatchError for meaning alone where there is none, StoreError.
         """
-        wanted = Wanted.of(statuses, categories, namespaces, session, tags)
+        wanted = Wanted.of(statuses, categories, namespaces, session, tags, project)
         asked = Asked.of(query, n, mode, fusion, alpha, wanted, one_of("category", prefer, CATEGORIES), root)
         return self._answered(asked, wait)
 

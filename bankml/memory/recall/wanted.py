@@ -21,7 +21,8 @@ FEW = 8  # of so many passages one or fewer that are wanted are looked up, else 
 class Wanted:
     """A record passes that is of one of each, and has all `tags`; no categories or no namespaces: all of them.
 
-    A record of the namespace `session` passes for its own session alone.
+    A record of the namespace `session` passes for its own session alone. With `root` others pass only where they were
+    written in that repository, or in none.
     """
 
     statuses: tuple[str, ...] = ("active",)
@@ -29,6 +30,7 @@ class Wanted:
     namespaces: tuple[str, ...] = ()
     session: str = ""
     tags: tuple[str, ...] = ()
+    root: bytes = b""
 
     @classmethod
     def of(
@@ -38,6 +40,7 @@ class Wanted:
         namespaces: Sequence[str] = (),
         session: str = "",
         tags: Sequence[str] = (),
+        root: bytes = b"",
     ) -> "Wanted":
         """`statuses`: ("any",) for all. Raises InputError for what no record can be."""
         every = STATUSES if ANY in _listed(statuses) else one_of("status", statuses or ("active",), STATUSES)
@@ -47,6 +50,7 @@ class Wanted:
             one_of("namespace", namespaces, NAMESPACES),
             session,
             tuple(dict.fromkeys(_listed(tags))),
+            root,
         )
         if SESSION in found.namespaces and not session:
             raise InputError("the namespace is 'session', and no session is named: say which with --session")
@@ -73,6 +77,7 @@ class Wanted:
             and (not self.namespaces or record.namespace in self.namespaces)
             and (record.namespace != SESSION or record.session == self.session != "")
             and set(self.tags) <= set(record.tags)
+            and (not self.root or record.root in (b"", self.root) or record.namespace == SESSION)
         )
 
     def _conditions(self) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -80,6 +85,8 @@ class Wanted:
             if some:
                 yield f"r.{column} IN ({', '.join('?' * len(some))})", some
         yield "(r.namespace != ? OR (r.session = ? AND r.session != ''))", (SESSION, self.session)
+        if self.root:
+            yield "(r.root IN (x'', ?) OR r.namespace = ?)", (self.root, SESSION)
         for tag in self.tags:
             yield "EXISTS (SELECT 1 FROM json_each(r.tags) AS tag WHERE tag.value = ?)", (tag,)
 

@@ -17,7 +17,16 @@ def every() -> list:
     """Of each kind one."""
     kinds = itertools.product(("active", "archived"), ("fact", "decision"), ("project", "session"), ((), ("a", "b")))
     return [
-        record(n, f"T{n}", status=status, category=category, namespace=namespace, tags=tags, session=session)
+        record(
+            n,
+            f"T{n}",
+            status=status,
+            category=category,
+            namespace=namespace,
+            tags=tags,
+            session=session,
+            root=(b"", b"/a", b"/b")[n % 3],
+        )
         for n, ((status, category, namespace, tags), session) in enumerate(itertools.product(kinds, OF_SESSION))
         if namespace == "session" or not session
     ]
@@ -39,6 +48,8 @@ def every() -> list:
         Wanted.of(tags=["a", "c"]),
         Wanted.of(tags=["%"]),
         Wanted.of(categories=["fact", "state"], tags="b"),
+        Wanted.of(root=b"/a"),
+        Wanted.of(["any"], session="s1", root=b"/nowhere"),
     ],
 )
 def test_the_store_and_each_record_say_the_same(store: Store, wanted: Wanted) -> None:
