@@ -75,6 +75,11 @@ class Embedder(Protocol):
         ...
 
     @property
+    def adapted(self) -> bool:
+        """Whether a user's own prefixes or pooling replace those that the model has by itself."""
+        ...
+
+    @property
     def loaded(self) -> bool:
         """Whether the model is in memory."""
         ...

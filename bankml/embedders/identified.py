@@ -43,3 +43,7 @@ class Identified:
     @property
     def query_prefix(self) -> str:
         return self._identity.prefixes.query
+
+    @property
+    def adapted(self) -> bool:
+        return self._identity.adapted

@@ -37,6 +37,7 @@ class Identity:
     dtype: str = ""  # of most weights: "F16"
     pooling: str = ""
     reference: str = ""  # what finds this very model again, as `bankml.load` takes it; "": `model` does
+    adapted: bool = False  # its prefixes or its pooling are a user's
 
     @classmethod
     def of(cls, choice: Choice) -> "Identity":
@@ -89,11 +90,12 @@ class Identity:
 
     def overridden(self, override: Override | None) -> "Identity":
         """The same with the prefixes that a user wants."""
-        return replace(self, prefixes=override.over(self.prefixes)) if override else self
+        own = override.over(self.prefixes) if override else self.prefixes
+        return self if own == self.prefixes else replace(self, prefixes=own, adapted=True)
 
     def pooled(self, pooling: str | None) -> "Identity":
         """The same with the pooling that its file does not say."""
-        return replace(self, pooling=pooling) if pooling else self
+        return replace(self, pooling=pooling, adapted=True) if pooling else self
 
     @property
     def digest(self) -> str:

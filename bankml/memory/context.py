@@ -110,9 +110,7 @@ def _candidates(recaller: Recaller, asked: str, session: str, root: bytes, proje
     """
     some: tuple[Namespace, ...] = ("project", "session") if session else ("project",)
     n = CANDIDATES + NAMED
-    found = recaller.recall(
-        asked, n, categories=OTHERS, namespaces=some, session=session, root=root, project=project
-    )
+    found = recaller.recall(asked, n, categories=OTHERS, namespaces=some, session=session, root=root, project=project)
     if not session:
         return found
     own = recaller.recall(asked, n, categories=("constraint",), namespaces=("session",), session=session, root=root)

@@ -247,7 +247,9 @@ def test_the_status_says_what_is_in_it(store: Store) -> None:
     write(store, 2, "Token life")
     status = packed(store, "token").status
     assert status.startswith("2 records in ")
-    assert " · 1 of 1 constraints pinned first · of others 1 of 1 records · BM25 (FTS5) alone: no model here · " in status
+    assert (
+        " · 1 of 1 constraints pinned first · of others 1 of 1 records · BM25 (FTS5) alone: no model here · " in status
+    )
     assert status.endswith("no peers and nothing of the organization or global")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bankml.memory.freshness import Look
-from bankml.memory.recall import sentence
+from bankml.memory.recall import script, sentence
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.candidates import Candidates
 from bankml.memory.recall.evidence import Evidence
@@ -49,19 +49,36 @@ def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ())
 
     Where another store's candidates are among them no score is calibrated: each weighs words in its own corpus.
     """
+    if unread := script.unread(asked.query, _models(sources)):
+        sources = [replace(source, measured=None) for source in sources]
+        notes = [*notes, unread]
     candidates = _candidates(asked, sources)
     best, freshness = _best(asked, candidates)
     layered = any(each.source.repository for each in candidates.values())
     own = sources[0].page
     total = sum(source.page.total for source in sources)
-    arms = next((source.page.arms for source in sources if source.page.found), own.arms)
     return Recalled(
         [_memory(one, candidates[one.id], freshness[one.id], layered) for one in best],
-        sentence.sentence(len(best), total, arms, [*own.notes, *notes]),
+        sentence.sentence(len(best), total, _arms(asked, sources), [*own.notes, *notes]),
         own.pending,
         own.explained,
         own.marks.union(*(source.page.marks for source in sources)),
     )
+
+
+def _models(sources: Sequence[Source]) -> list[str]:
+    """Those whose cosines there are."""
+    arms = [source.page.found.arms.meaning for source in sources if source.page.found]
+    return [arm.model for arm in arms if not arm.why]
+
+
+def _arms(asked: Asked, sources: Sequence[Source]) -> str:
+    """What ranked: where several stores answer, with the passages of all of them."""
+    pages = [source.page for source in sources if source.page.found]
+    if len(pages) < 2 or (found := pages[0].found) is None:
+        return (pages or [sources[0].page])[0].arms
+    embedded, passages = sum(page.embedded for page in pages), sum(page.passages_passing for page in pages)
+    return sentence.told(found.arms, embedded, passages, asked.fusion, asked.alpha)
 
 
 def _best(asked: Asked, candidates: Mapping[str, _Candidate]) -> tuple[list[Ranked], dict[str, Freshness]]:
@@ -137,7 +154,8 @@ def _read(record: Record, passage: str) -> str:
 def _memory(one: Ranked, of: _Candidate, freshness: Freshness, layered: bool) -> Memory:
     found, document = of.found, of.document
     cosine, coverage = found.meaning.scores.get(document), found.coverage.get(document, 0.0)
-    score, weak = judged(cosine, coverage, not found.arms.meaning.why, of.source.measured)
+    exact = of.named or document in found.by_id
+    score, weak = judged(cosine, coverage, not found.arms.meaning.why, of.source.measured, exact)
     return Memory(
         record=of.record,
         freshness=freshness,
@@ -151,4 +169,5 @@ def _memory(one: Ranked, of: _Candidate, freshness: Freshness, layered: bool) ->
         meaning_rank=found.meaning_ranks.get(document),
         passage=of.source.page.passages.get(document, ""),
         factors=one.factors,
+        exact=exact,
     )

@@ -22,7 +22,8 @@ def compact(memory: Memory, root: bytes, marks: frozenset[str] = frozenset()) ->
     """What JSON shows of it. `root`: of who asks; `marks`: as of `Recalled`, around which a preview is taken.
 
     `affectedPaths` is empty, and `paths_withheld` true, where its paths are relative to another folder than `root`.
-    `truncated` is there only where `content` was cut; then `passage` previews what was found.
+    `exact` is there only where it is true. `truncated` is there only where `content` was cut; then `passage` previews
+    what was found.
     """
     record = memory.record
     withheld = bool(record.cited) and (bool(memory.repository) or record.root != root)
@@ -39,6 +40,7 @@ def compact(memory: Memory, root: bytes, marks: frozenset[str] = frozenset()) ->
         "score": memory.score,
         "cosine": memory.cosine,
         "weak": memory.weak,
+        **({"exact": True} if memory.exact else {}),
         "status": record.status,
         "freshness": memory.freshness,
         "confidence": record.confidence,

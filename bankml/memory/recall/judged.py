@@ -20,9 +20,19 @@ class Calibration(Protocol):
 
 
 def judged(
+    cosine: float | None, coverage: float, by_meaning: bool, calibration: Calibration | None, exact: bool = False
+) -> tuple[float | str, bool | None]:
+    """The score, or why there is none, and whether it is weak. `by_meaning`: that arm ran at all.
+
+    `exact`: the query names it, whatever its cosine is.
+    """
+    score, weak = _judged(cosine, coverage, by_meaning, calibration)
+    return (1.0 if isinstance(score, float) else score, False) if exact else (score, weak)
+
+
+def _judged(
     cosine: float | None, coverage: float, by_meaning: bool, calibration: Calibration | None
 ) -> tuple[float | str, bool | None]:
-    """The score, or why there is none, and whether it is weak. `by_meaning`: that arm ran at all."""
     if not by_meaning:
         return LEXICAL_ONLY, None
     if cosine is None:

@@ -22,6 +22,8 @@ from bankml.terms import tokens
 class Page:
     """`records` and the texts of their best `passages`, by document. `total`: of the records that pass.
 
+    `embedded`: of the passages that pass, which are `passages_passing`, those with a vector that was compared. `digest`
+    is "" where the model's vectors are not as it was measured: with prefixes or a pooling that are a user's own.
     `question`: the query's vector, for other stores of the same model.
     """
 
@@ -36,6 +38,8 @@ class Page:
     explained: dict[str, Any] = field(default_factory=dict)
     marks: frozenset[str] = frozenset()
     question: Question = field(default_factory=Question)
+    embedded: int = 0
+    passages_passing: int = 0
 
 
 def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question) -> Page:
@@ -59,14 +63,20 @@ def page(asked: Asked, db: sqlite3.Connection, state: State, question: Question)
         sentence.told(found.arms, embedded, pool.passages.size, asked.fusion, asked.alpha),
         lacking + notes,
         question.pending,
-        question.model.embedder.digest if ran and question.model else "",
+        _measured(question) if ran else "",
         found,
         _records(db, found.documents.tolist()),
         _texts(db, found),
         explained | _explained(found, asked),
         state.marks(db, asked.query),
         question,
+        embedded,
+        int(pool.passages.size),
     )
+
+
+def _measured(question: Question) -> str:
+    return question.model.embedder.digest if question.model and not question.model.embedder.adapted else ""
 
 
 def _each(documents: Ids) -> Ids:

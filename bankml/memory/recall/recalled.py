@@ -13,7 +13,8 @@ class Memory:
     """A record that was found. Ranks count from 1 among records; None in an arm that does not have it among its best.
 
     `score`: 0…1 as calibrated for the model, else "uncalibrated (…)" with why. `weak`: whether the cosine is below the
-    model's floor; None where no floor was measured, or there is no cosine.
+    model's floor; None where no floor was measured, or there is no cosine. `exact`: the query names it or quotes it:
+    then it is not weak, and a calibrated score is 1.
     """
 
     record: Record
@@ -28,6 +29,7 @@ class Memory:
     meaning_rank: int | None
     passage: str  # the best one's text
     factors: dict[str, float] = field(default_factory=dict)  # of the relevance, by name
+    exact: bool = False
 
     @property
     def explained(self) -> dict[str, Any]:

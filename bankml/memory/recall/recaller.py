@@ -57,8 +57,9 @@ class Recaller:
         """The n records that answer best, of those that pass (`Wanted`). One that the query names by id comes first.
 
         `prefer`: categories that rank before others. `alpha`: the weight of meaning in `convex`. `root`: of who asks: a
-        file that is named is one of there, if any is. `project`: as `Wanted.root`. `wait`: as of `Searcher.search`. Where the meaning cannot be had,
-        another model than the store's among the reasons, words alone rank and the status says why.
+        file that is named is one of there, if any is. `project`: the root that records must be of, as `Wanted.root`.
+        `wait`: as of `Searcher.search`. Where the meaning cannot be had, another model than the store's among the
+        reasons, words alone rank and the status says why.
 
         One state of the store is asked, whatever is written meanwhile. Raises InputError for what cannot be asked,
         UnavailableError or MismatchError for meaning alone where there is none, StoreError.

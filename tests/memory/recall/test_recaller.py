@@ -15,6 +15,7 @@ from bankml.library.upkeep.reindex import reindex
 from bankml.memory.recall import naming
 from bankml.memory.recall.asked import LEAST_DEPTH
 from bankml.memory.recall.recaller import Recaller
+from bankml.models.prefixes import Override
 from bankml.settings import Settings
 from bankml.store import Store, records, words
 from tests.library.shelf import put
@@ -511,3 +512,54 @@ def test_many_threads_while_records_are_written(filled: Store, recaller: Recalle
     for thread in threads:
         thread.join()
     assert faults == []
+
+
+@pytest.mark.parametrize(
+    ("query", "exact"),
+    [
+        ("src/auth/token.py", TOKENS),
+        (TOKENS.id, TOKENS),
+        ("symbol://src/a.py#login", LOGIN),
+        ("baked from flour in an oven", BREAD),
+    ],
+)
+def test_what_is_named_exactly_is_not_scored_by_its_meaning(filled: Store, minilm_embedder, query: str, exact) -> None:
+    filled_with = Searcher(filled, lambda: minilm_embedder)
+    first, *others = Recaller(filled_with, calibrated=lambda _: Curve()).recall(query).results
+    assert (first.record.id, first.exact, first.score, first.weak) == (exact.id, True, 1.0, False)
+    assert {(one.exact, one.score == 1.0) for one in others} == {(False, False)}
+    unmeasured = Recaller(filled_with, calibrated=lambda _: None).recall(query).results[0]
+    assert (unmeasured.score, unmeasured.exact, unmeasured.weak) == ("uncalibrated (no calibration)", True, False)
+    by_words = Recaller(filled_with).recall(query, mode="words").results[0]
+    assert (by_words.score, by_words.exact, by_words.weak) == ("uncalibrated (lexical-only)", True, False)
+
+
+def test_a_model_that_does_not_know_the_script_has_no_scores(store: Store, stocked_home: Path) -> None:
+    embedder = choose(name="all-MiniLM-L6-v2")
+    remember(store, embedder, BREAD, record(30, "ลาซานญ่า", "ลาซานญ่าอบในเตาอบหนึ่งชั่วโมง"))
+    recaller = Recaller(Searcher(store, lambda: embedder))
+    told = (
+        "all-MiniLM-L6-v2 knows English alone: `bankml config set search.vector.preset multilingual-e5-small --reindex`"
+    )
+    found = recaller.recall("สูตรลาซานญ่า")
+    assert {(one.score, one.weak) for one in found.results} == {("uncalibrated (no calibration)", None)}
+    assert found.status.endswith(f" · {told}")
+    latin = recaller.recall("oven for ลาซ bread")
+    assert isinstance(latin.results[0].score, float)
+    assert told not in latin.status + recaller.recall("สูตรลาซานญ่า", mode="words").status
+    embedder.close()
+
+
+def test_a_model_with_prefixes_or_a_pooling_of_a_users_own_is_not_the_measured_one(store: Store, minilm: Path) -> None:
+    asked: list[str] = []
+    for override in (Override(document="passage: "), Override(query="q: ")):
+        embedder = choose(name=minilm, prefixes=override)
+        with Store.create(store.path.parent / f"{override.query}.db") as own:
+            remember(own, embedder, BREAD)
+            recaller = Recaller(Searcher(own, lambda e=embedder: e), calibrated=lambda d: asked.append(d) or Curve())
+            first = recaller.recall("what is made in an oven?").results[0]
+        assert (first.score, first.weak) == ("uncalibrated (no calibration)", None)
+        embedder.close()
+    assert asked == []
+    for unchanged in (None, Override(), Override(document="")):
+        assert not choose(name=minilm, prefixes=unchanged).adapted

@@ -60,6 +60,7 @@ def test_five_stores_answer_by_meaning_as_one_that_holds_all(make, ask):
     assert [one.cosine for one in together.results] == [one.cosine for one in apart.results]
     assert together.status.startswith("6 of 6 records")
     assert "with r1, r2, r3, r4" in together.status
+    assert "(meaning, 6 of 6 passages embedded)" in together.status
 
 
 def test_results_of_a_peer_say_whose_they_are_and_are_not_calibrated(make, ask):
