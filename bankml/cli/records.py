@@ -1,5 +1,6 @@
 """Records for people: drawn on a terminal, a tab between fields elsewhere. What they hold obeys nobody."""
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ def write_recalled(found: "Recalled", root: bytes, explain: bool = False) -> Non
 
     shown = [(memory, compact(memory, root, found.marks)) for memory in found.results]
     if sys.stdout.isatty():
-        _draw(shown, found, explain)
+        _draw(shown, found, root, explain)
     else:
         for memory, fields in shown:
-            print(fields["id"], _score(memory), *map(line, (fields["title"], _content(memory, found).text)), sep="\t")
+            said = ", ".join([*_doubts(fields), *_numbered(memory), *_whose(memory, root)])
+            texts = fields["title"], _content(memory, found).text, said
+            print(fields["id"], _score(memory), *map(line, texts), sep="\t")
             if explain:
                 print(f"# {told(memory.explained)}")
         print(f"# {line(found.status)}")
@@ -33,11 +36,26 @@ def write_recalled(found: "Recalled", root: bytes, explain: bool = False) -> Non
 def facts(fields: dict[str, Any]) -> list[str]:
     """What is worth saying of a record in few words; `fields` as of `compact`."""
     said = [fields["id"], fields["category"]]
-    said += [fields[name] for name, usual in (("status", "active"), ("freshness", "current")) if fields[name] != usual]
+    said += _doubts(fields)
     said += [fields["namespace"]] if fields["namespace"] != "project" else []
     said += [f"superseded by {fields['superseded_by']}"] if "superseded_by" in fields else []
-    said += [fields["repository"]] if "repository" in fields else []
     return [line(each) for each in [*said, *(f"#{tag}" for tag in fields["tags"])]]
+
+
+def _doubts(fields: dict[str, Any]) -> list[str]:
+    """What should make a reader look twice."""
+    return [fields[name] for name, usual in (("status", "active"), ("freshness", "current")) if fields[name] != usual]
+
+
+def _numbered(memory: "Memory") -> list[str]:
+    return ["exact"] * memory.exact + ["weak"] * bool(memory.weak)
+
+
+def _whose(memory: "Memory", root: bytes) -> list[str]:
+    """The repository that it is of, where that is not the asker's."""
+    of = memory.record.root
+    other = memory.repository or (os.fsdecode(os.path.basename(of) or of) if of != root else "")
+    return [line(other)] if other else []
 
 
 def _score(memory: "Memory") -> str:
@@ -51,7 +69,7 @@ def _content(memory: "Memory", found: "Recalled") -> Any:
     return snippet(printable(text.replace("\n", " ").replace("\t", " ")), found.marks, WIDTH)
 
 
-def _draw(shown: "list[tuple[Memory, dict[str, Any]]]", found: "Recalled", explain: bool) -> None:
+def _draw(shown: "list[tuple[Memory, dict[str, Any]]]", found: "Recalled", root: bytes, explain: bool) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -66,7 +84,8 @@ def _draw(shown: "list[tuple[Memory, dict[str, Any]]]", found: "Recalled", expla
         indented(console, text, INDENT, INDENT)
         if fields["affectedPaths"]:
             indented(console, Text(", ".join(map(line, fields["affectedPaths"]))), INDENT, INDENT)
-        indented(console, Text("  ".join([*facts(fields), *_numbers(memory)]), "dim"), INDENT, INDENT)
+        said = [*facts(fields), *_whose(memory, root), *_numbers(memory)]
+        indented(console, Text("  ".join(said), "dim"), INDENT, INDENT)
         if explain:
             indented(console, Text(told(memory.explained), "dim"), INDENT, INDENT)
         console.print()
@@ -76,4 +95,4 @@ def _draw(shown: "list[tuple[Memory, dict[str, Any]]]", found: "Recalled", expla
 def _numbers(memory: "Memory") -> list[str]:
     numbers = [f"score {_score(memory)}"] if isinstance(memory.score, float) else [line(_score(memory))]
     numbers += [f"cosine {memory.cosine:.3f}"] if memory.cosine is not None else []
-    return numbers + (["weak"] if memory.weak else [])
+    return numbers + _numbered(memory)

@@ -88,7 +88,7 @@ def test_a_session_that_is_not_named(db: str, here: Callable) -> None:
 def test_lines_for_other_programs(db: str, here: Callable) -> None:
     *lines, status = here("query", "--db", db, "--mode", "words", "flour").out.decode().splitlines()
     assert [line.split("\t") for line in lines] == [
-        [BREAD.id, "uncalibrated (lexical-only)", "Bread", "Bread is baked from flour in an oven."]
+        [BREAD.id, "uncalibrated (lexical-only)", "Bread", "Bread is baked from flour in an oven.", ""]
     ]
     assert status == "# 1 of 2 records · BM25 (FTS5) alone, as asked"
 
@@ -187,3 +187,18 @@ def test_drawn_for_people(db: str, terminal: Callable) -> None:
     assert status == 0
     for part in ("Bread", BREAD.id, "score 0.", "cosine 0.", "superseded by", "#food", "weak", "3 of 3 records"):
         assert part in shown
+
+
+def test_lines_say_what_to_look_at_twice_and_whose_it_is(tmp_path: Path, here: Callable) -> None:
+    with Store.create(tmp_path / "kb.db") as store:
+        billing = {"root": b"/src/billing", "freshness": "stale"}
+        remember(store, None, replace(BREAD, **billing), replace(TOKENS, freshness="needs_review", cited=()), OLD)
+
+    def last(*query: str) -> str:
+        first = here("query", "--db", str(tmp_path / "kb.db"), "--mode", "words", *query).out.decode().splitlines()[0]
+        return first.split("\t")[-1]
+
+    assert last("flour") == "stale, billing"
+    assert last("hour") == "needs_review"
+    assert last(BREAD.id) == "stale, exact, billing"
+    assert last("day", "--status", "superseded") == "superseded"

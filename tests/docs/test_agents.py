@@ -72,8 +72,8 @@ def _here(text: str, ids: dict[str, str]) -> str:
 
 
 def plain(text: str) -> str:
-    """Without scores."""
-    return re.sub(r"\t\d\.\d+\t", "\t…\t", text)
+    """Without scores, and without last fields that are empty."""
+    return re.sub(r"\t\d\.\d+\t", "\t…\t", re.sub(r"\t$", "", text, flags=re.MULTILINE))
 
 
 def serve(line: str) -> None:
