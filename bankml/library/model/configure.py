@@ -9,6 +9,7 @@ from typing import Any
 from bankml.errors import InputError, StoreError
 from bankml.library.model import yaml_edit, yaml_mapping
 from bankml.library.model.configuration import CHECKS, Configuration, flat, place
+from bankml.library.model.yaml_comments import comments
 from bankml.library.model.yaml_edit import Value
 from bankml.models import atomic
 from bankml.settings import FALSE, TRUE
@@ -69,7 +70,7 @@ def _changed(path: Path, before: str, values: Mapping[str, Value | None]) -> str
             elif now.get(key) != value or type(now.get(key)) is not type(value):
                 text = yaml_edit.put(text, key.split("."), value)
     yaml_mapping.checked(path, text.encode())
-    if _understood(path, text) != wanted:
+    if _understood(path, text) != wanted or sorted(comments(text)) != sorted(comments(before)):
         raise StoreError(f"{path} is written in a way that is not changed here: change it by hand, in an editor")
     return text
 
