@@ -49,7 +49,7 @@ def answers(
                 draft = Draft.of(title=section[:TITLE], content=section)
                 remember(store, Settings.read(), draft, lambda: embedder)
         done = publish(store, Choice(), dsn, allowed=["unknown"])
-        found = overlaps(store, done.name, dsn, model=MODEL, count=queries)["records"]
+        found = overlaps(store, Choice(), done.name, dsn, model=MODEL, count=queries)["records"]
     return {"records": done.records, "passages": done.passages, **found.json()}
 
 

@@ -48,7 +48,7 @@ def publish_store(
         checked: dict[str, Overlap] = {}
         if check and not dry_run:
             with progress("comparing answers", "queries") as show:
-                checked = overlaps(store, done.name, dsn, settings, model, progress=show)
+                checked = overlaps(store, choice, done.name, dsn, settings, model, progress=show)
     if json:
         write_json(done.json() | ({"overlap": {kind: one.json() for kind, one in checked.items()}} if checked else {}))
     else:
