@@ -84,10 +84,9 @@ def _words(dsn: str, asked: Sequence[str]) -> dict[str, float]:
     """Milliseconds of the arm of words, each question once: the median and the largest."""
     took = []
     with connect(dsn, read_only=True) as connection, connection.transaction():
-        schema.look(connection)
+        arms.settle(connection, schema.look(connection))
         row = connection.execute("SELECT number FROM bankml_stores WHERE name = 'volume'").fetchone()
         assert row is not None
-        arms.settle(connection)
         for question in asked:
             start = time.perf_counter()
             arms.by_words(connection, Scope((row[0],)), Terms.read(connection, question, (row[0],)), K)

@@ -1,6 +1,7 @@
 """What a database answers of published stores, beside what the stores answer themselves."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -194,6 +195,17 @@ def test_the_index_serves_the_query(place, team, minilm_embedder):
         ).format(index.part(fingerprint, True, "p."), index.column(384), index.query(384))
         plan = str(connection.execute(query, {"vector": arms.text(vector)}).fetchall())
     assert index.name(fingerprint, records=True) in plan
+
+
+@pytest.mark.parametrize(
+    ("version", "searched"), [("0.8.0", "strict_order"), ("1.0", "strict_order"), ("0.7.4", "off"), (None, "off")]
+)
+def test_a_setting_that_an_older_pgvector_has_not_is_left_alone(place, version, searched):
+    with connect(place, read_only=True) as connection, connection.transaction():
+        found = schema.look(connection)
+        connection.execute("SELECT '[1]'::vector")  # which loads it
+        arms.settle(connection, replace(found, vector=version))
+        assert connection.execute("SELECT current_setting('hnsw.iterative_scan')").fetchone() == (searched,)
 
 
 def test_several_stores_are_one_corpus_and_can_be_told_apart(place, tmp_path, minilm_embedder):
