@@ -177,6 +177,21 @@ def test_what_is_typed(key: str, text: str, value: object) -> None:
     assert parsed(key, text) == value
 
 
+@pytest.mark.parametrize("key", ["model", MODEL])
+def test_a_path_holds_in_every_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/eve")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "model").write_bytes(b"")
+    for typed in ("./y.gguf", "y.gguf", " own/../y.gguf "):
+        assert parsed(key, typed) == str(tmp_path / "y.gguf")
+    assert parsed(key, "own/model") == str(tmp_path / "own" / "model")
+    assert parsed(key, "~/y.gguf") == "/home/eve/y.gguf"
+    for name in ("BAAI/bge-m3", "hf:a/b/c.gguf", "e5-small", "x:latest"):
+        assert parsed(key, name) == name
+    assert parsed("query_prefix", "./y.gguf") == "./y.gguf"
+
+
 VALUES = {
     "model": st.text(min_size=1, max_size=12),
     "query_prefix": st.text(max_size=12),
