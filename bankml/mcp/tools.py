@@ -73,10 +73,10 @@ QUERY = Tool(
     "Recall facts and decisions",
     "Recall what was remembered: facts, decisions, constraints, architecture, state. Ask before you decide something "
     "or answer from memory; ask in plain words, or name a file, an identifier or a record's id. `score` is the "
-    "probability, 0 to 1, that a result answers, or the words `uncalibrated (why)`: judge such results by their "
-    "content. `weak` marks what is likely off the topic. `repository` names the linked one that a result is of. "
-    "`freshness` other than `current` says to check the files in `affectedPaths` first. `truncated` content is whole "
-    "in `timeline` with `full`.",
+    "probability, 0 to 1, that a result is about what was asked (0.5: an even chance; that it answers is not said), or "
+    "the words `uncalibrated (why)`: judge such results by their content. `weak` marks what is "
+    "likely off the topic. `repository` names the linked one that a result is of. `freshness` other than `current` "
+    "says to check the files in `affectedPaths` first. `truncated` content is whole in `timeline` with `full`.",
     arguments(
         {"query": text("What to recall.", MOST_QUERY)},
         {
