@@ -1,11 +1,11 @@
 """The tools over the Model Context Protocol, whatever carries it."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-import anyio
 import orjson
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
@@ -22,6 +22,7 @@ from mcp.types import Tool as Told
 
 import bankml
 from bankml.errors import BusyError, Error
+from bankml.mcp.crew import Crew
 from bankml.mcp.memories import Client, Memories
 from bankml.mcp.tool import Answer, Tool
 from bankml.mcp.tools import TOOLS
@@ -29,6 +30,7 @@ from bankml.utf8 import printable, whole
 
 THREADS = 4  # calls at once: the searcher takes one after the other, writes and the timeline go beside
 MOST_CALLS = 256  # that wait; one more is told to come again
+PATIENCE = 5.0  # seconds that calls get at the end which have begun
 MOST_NAME = 100  # characters of what a client says of itself
 INSTRUCTIONS = (
     "bankml keeps what was learned. Call `query` before you answer from memory or decide something, `context` at the "
@@ -44,7 +46,7 @@ class Desk:
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
-        self._threads = anyio.CapacityLimiter(THREADS)
+        self._crew = Crew(THREADS, "call")
         self._calls = 0
 
     async def tools(self, context: ServerRequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -69,10 +71,17 @@ class Desk:
             raise BusyError(f"{self._calls} calls wait already: call again when one of yours was answered")
         self._calls += 1
         try:
-            work = partial(tool.answer, self._memories, arguments, client)
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
+            return await self._crew.run(partial(tool.answer, self._memories, arguments, client))
         finally:
             self._calls -= 1
+
+    @asynccontextmanager
+    async def open(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        """While it is entered; at the end what waits is dropped."""
+        try:
+            yield {}
+        finally:
+            self._crew.close(PATIENCE)
 
 
 def server(memories: Memories) -> Server[Any]:
@@ -83,6 +92,7 @@ def server(memories: Memories) -> Server[Any]:
         version=bankml.__version__,
         title="bankml: memory and knowledge base",
         instructions=INSTRUCTIONS,
+        lifespan=desk.open,
         on_list_tools=desk.tools,
         on_call_tool=desk.call,
     )
