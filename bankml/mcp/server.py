@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -23,15 +24,19 @@ from mcp.types import Tool as Told
 import bankml
 from bankml.errors import BusyError, Error
 from bankml.mcp.crew import Crew
-from bankml.mcp.memories import Client, Memories
+from bankml.mcp.memories import Memories
+from bankml.mcp.sessions import ID
 from bankml.mcp.tool import Answer, Tool
 from bankml.mcp.tools import TOOLS
+from bankml.serve.errors import RefusedError
+from bankml.serve.workers import while_wanted
 from bankml.utf8 import printable, whole
 
 THREADS = 4  # calls at once: the searcher takes one after the other, writes and the timeline go beside
 MOST_CALLS = 256  # that wait; one more is told to come again
 PATIENCE = 5.0  # seconds that calls get at the end which have begun
 MOST_NAME = 100  # characters of what a client says of itself
+PREFIX = "ses_"  # of a session's id
 INSTRUCTIONS = (
     "bankml keeps what was learned. Call `query` before you answer from memory or decide something, `context` at the "
     "start of a task, `remember` when a fact, decision or constraint should outlive this conversation, `feedback` when "
@@ -59,19 +64,21 @@ class Desk:
             name = printable(params.name[:MOST_NAME])
             raise MCPError(INVALID_PARAMS, f"there is no tool {name!r}: there are {', '.join(TOOLS)}")
         try:
-            return _answered(await self._answer(tool, params.arguments or {}, client(context)))
-        except (Error, OSError, MemoryError) as error:
+            work = self._answer(tool, params.arguments or {}, context)
+            return _answered(await (while_wanted(context.request, work) if context.request else work))
+        except (Error, RefusedError, OSError, MemoryError) as error:  # refused: nobody is there to read it
             return _failed(_sentence(error))
         except Exception as error:
             _LOG.exception("%s failed", tool.name)
             return _failed(f"{tool.name} failed at a mistake of bankml's ({type(error).__name__}); its log says where")
 
-    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], client: Client) -> Answer:
+    async def _answer(self, tool: Tool, arguments: Mapping[str, Any], context: ServerRequestContext) -> Answer:
         if self._calls >= MOST_CALLS:
             raise BusyError(f"{self._calls} calls wait already: call again when one of yours was answered")
         self._calls += 1
         try:
-            return await self._crew.run(partial(tool.answer, self._memories, arguments, client))
+            memories = self._memories.of(self._memories.session or session(context))
+            return await self._crew.run(partial(tool.answer, memories, arguments, client(context)))
         finally:
             self._calls -= 1
 
@@ -107,6 +114,12 @@ def client(context: ServerRequestContext) -> dict[str, str]:
         return {}
     told = {"client": asks.client_info.name, "client_version": asks.client_info.version}
     return {name: printable(value[:MOST_NAME]) for name, value in told.items() if value}
+
+
+def session(context: ServerRequestContext) -> str:
+    """Of a client over HTTP, "" where its requests are of none. Not the id itself, which is the key to the session."""
+    id = context.request.headers.get(ID) if context.request else None
+    return PREFIX + sha256(id.encode()).hexdigest()[:16] if id else ""
 
 
 def _told(tool: Tool) -> Told:
