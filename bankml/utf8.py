@@ -22,3 +22,8 @@ def whole(value: Any) -> Any:
 def printable(text: str) -> str:
     """The same with U+FFFD for each character that steers a terminal, hides or turns its neighbours, or is no text."""
     return UNPRINTABLE.sub("\ufffd", text)
+
+
+def line(text: str) -> str:
+    """The same on one line, printable."""
+    return printable(" ".join(text.split()))

@@ -80,7 +80,7 @@ def typing(path: Path, embedder: NativeEmbedder) -> dict[str, float]:
 
 
 def first_calls(path: Path) -> dict[str, float]:
-    """Seconds and bytes of a model in this process: the seed's rows, on the sample's first three exchanges."""
+    """Seconds and bytes of a model in this process: on the sample's first three exchanges."""
     before = resident.now().total
     texts = [Exchange(0, **_said(line)).embedded() for line in SAMPLE.read_text(encoding="utf-8").splitlines()[:3]]
     embedder = NativeEmbedder(models.choose(str(path)))

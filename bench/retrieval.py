@@ -38,8 +38,9 @@ HEAD = {
     "false_alarms": "probes at the floor",
     "own_floor": "its own floor",
     "auc_near": "AUC, answer taken away",
+    "likely": "answers ≥ 0.5",
+    "likely_alarms": "probes ≥ 0.5",
     "brier": "Brier",
-    "base": "of the mean",
 }
 
 
@@ -59,10 +60,11 @@ def report(run: dict[str, Any]) -> str:
         weights = [f"{fitted[name]:.3f}" for name in ("intercept", "by_cosine", "by_coverage")]
         parts += [
             f"**{one['model']}** (sha256 {one['digest'][:12]}…): floor **{fitted['floor']:.3f}**; score = logistic("
-            f"{weights[0]} + {weights[1]} · cosine + {weights[2]} · coverage); {_verdict(one)}.",
+            f"{weights[0]} + {weights[1]} · cosine + {weights[2]} · coverage), ridge {one['ridge']:g}; at the floor "
+            f"and a middling coverage, {one['coverage']:.2f}, **{one['score_at_floor']:.2f}**; {_verdict(one)}.",
             markdown([*HEAD.values()], [[_cell(line[name]) for name in HEAD] for line in one["figures"]]),
             markdown(
-                ["predicted", "results", "mean predicted", "observed"],
+                ["predicted", "pairs", "mean predicted", "observed"],
                 [[f"{b['low']:.1f} … {b['high']:.1f}", f"{b['count']:,}", _cell(b["predicted"]), _cell(b["observed"])]
                  for b in one["reliability"]],
             ),

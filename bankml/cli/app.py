@@ -17,6 +17,7 @@ from bankml.cli import (
     doctor,
     embed,
     evaluate,
+    feedback,
     files,
     history,
     history_open,
@@ -76,7 +77,7 @@ app.command("import")(transfer.restore)
 app.add_typer(config.app, name="config")
 app.command()(remember.remember)
 app.command()(remember.decide)
-app.command()(remember.feedback)
+app.command()(feedback.feedback)
 app.command()(timeline.timeline)
 app.command()(query.query)
 app.command()(mcp.mcp)

@@ -13,8 +13,6 @@ from bankml.settings import Settings
 if TYPE_CHECKING:
     from bankml.memory.context import Pack
 
-BUDGET = 1500
-LARGEST = 1_000_000_000
 TOLD = 10  # records that were left out
 
 
@@ -29,8 +27,9 @@ def context(
     query: Annotated[str, typer.Option(help="What to find: words, or a question.", show_default=False)],
     task: Annotated[str, typer.Option(help="What it is for; ranks together with the query.", show_default=False)] = "",
     token_budget: Annotated[
-        int, typer.Option("--token-budget", min=0, max=LARGEST, help="Tokens that the pack takes at most.")
-    ] = BUDGET,
+        int | None,
+        typer.Option("--token-budget", min=0, help="Tokens that the pack takes at most.", show_default="1500"),
+    ] = None,
     tokenizer: Annotated[
         Tokenizer, typer.Option(help="What counts them: characters / 4, or the tokenizer of the store's model.")
     ] = Tokenizer.characters,
@@ -45,7 +44,7 @@ def context(
     from bankml.library.model.binding import embedder
     from bankml.library.model.wanted import named
     from bankml.library.search.searcher import Searcher
-    from bankml.memory.context import pack
+    from bankml.memory.context import BUDGET, pack
     from bankml.memory.cost import characters, counting
     from bankml.memory.freshness import seen
     from bankml.memory.recall.recaller import Recaller
@@ -57,7 +56,8 @@ def context(
         choose = cache(lambda: embedder(store, Settings.read(), model))
         with Searcher(store, choose) as searcher:
             count = characters if tokenizer == Tokenizer.characters else counting(choose())
-            found = pack(Recaller(searcher, seen), query, task, token_budget, count, session, here())
+            budget = BUDGET if token_budget is None else token_budget
+            found = pack(Recaller(searcher, seen), query, task, budget, count, session, here())
     if json:
         write_json(found.object())
     else:

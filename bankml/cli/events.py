@@ -1,5 +1,6 @@
 """A record's timeline for people: drawn on a terminal with what changed, a tab between fields elsewhere."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -7,15 +8,17 @@ from typing import TYPE_CHECKING
 from bankml.memory import instant
 from bankml.memory.changes import Change, changes
 from bankml.memory.past import held
-from bankml.memory.timeline import PREVIEW, TITLE, Timeline
-from bankml.store.record import Assertion, Feedback
-from bankml.utf8 import printable
+from bankml.memory.recall.compact import PREVIEW, titled
+from bankml.memory.timeline import Timeline
+from bankml.store import Assertion, Feedback
+from bankml.utf8 import line, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 STYLES = {"kept": "", "removed": "red strike", "added": "bold green"}
+SIGNS = {"kept": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}  # where there are no colours
 AROUND = 60  # characters that are kept before and after what changed
 ASSERTED, SAID, LINE, END = "● ", "○ ", "│ ", "└ "
 
@@ -29,20 +32,16 @@ def write_events(timeline: Timeline, full: bool) -> None:
     for each in timeline.assertions:
         end = "" if each.valid_to is None else instant.iso(each.valid_to)
         times = instant.iso(each.recorded_at), instant.iso(each.valid_from), end
-        print("asserted", *times, f"{each.confidence:g}", _line(each.content[:length]), sep="\t")
+        print("asserted", *times, f"{each.confidence:g}", line(each.content[:length]), sep="\t")
     for said in timeline.feedback:
-        print(printable(said.verdict), instant.iso(said.recorded_at), "", "", "", _line(said.note[:length]), sep="\t")
+        print(printable(said.verdict), instant.iso(said.recorded_at), "", "", "", line(said.note[:length]), sep="\t")
     print("#", *_heading(timeline), *_relations(timeline), sep="  ")
-
-
-def _line(text: str) -> str:
-    return printable(" ".join(text.split()))
 
 
 def _heading(timeline: Timeline) -> list[str]:
     record = timeline.record
     facts = ", ".join([record.category, record.status, *([record.freshness] if record.freshness != "current" else [])])
-    return [_line(record.title[:TITLE]), record.id, facts]
+    return [line(titled(record.title)), record.id, facts]
 
 
 def _relations(timeline: Timeline) -> list[str]:
@@ -71,18 +70,25 @@ def _draw(timeline: Timeline, full: bool) -> None:
 def _draw_assertion(console: "Console", this: Assertion, every: Sequence[Assertion], full: bool) -> None:
     from rich.text import Text
 
-    end = "on" if this.valid_to is None else f"until {instant.iso(this.valid_to)}"
-    span = f"true from {instant.iso(this.valid_from)} {end}"
-    late = "" if this.recorded_at == this.valid_from else f"  recorded {instant.iso(this.recorded_at)}"
-    _behind(console, Text.assemble((span, "bold"), (f"{late}  confidence {this.confidence:g}", "dim")), ASSERTED, LINE)
-    _behind(console, _compared(replaced(this, every), this, full), LINE, LINE)
+    before = replaced(this, every)
+    span = f"true from {_time(this.valid_from)} {'on' if this.valid_to is None else f'until {_time(this.valid_to)}'}"
+    facts = [] if this.recorded_at == this.valid_from else [f"recorded {_time(this.recorded_at)}"]
+    was = f", was {before.confidence:g}" if before and before.confidence != this.confidence else ""
+    facts.append(f"confidence {this.confidence:g}{was}")
+    _behind(console, Text.assemble((span, "bold"), (f"  {'  '.join(facts)}", "dim")), ASSERTED, LINE)
+    _behind(console, compared(before, this, full, console.color_system is None), LINE, LINE)
     console.print(Text(LINE.rstrip()))
+
+
+def _time(at: int) -> str:
+    """To the second, as people read it."""
+    return re.sub(r"T(\S{8})\.\d{6}Z", r" \1Z", instant.iso(at))
 
 
 def _draw_feedback(console: "Console", said: Feedback, length: int | None) -> None:
     from rich.text import Text
 
-    text = Text.assemble((printable(said.verdict), "bold"), (f"  {instant.iso(said.recorded_at)}", "dim"))
+    text = Text.assemble((printable(said.verdict), "bold"), (f"  {_time(said.recorded_at)}", "dim"))
     _behind(console, text, SAID, LINE)
     if said.note:
         _behind(console, Text(_lines(said.note[:length])), LINE, LINE)
@@ -95,7 +101,7 @@ def replaced(this: Assertion, every: Sequence[Assertion]) -> Assertion | None:
     return held(before, this.valid_from) or (before[-1] if before else None)
 
 
-def _compared(before: Assertion | None, this: Assertion, full: bool) -> "Text":
+def compared(before: Assertion | None, this: Assertion, full: bool, colourless: bool) -> "Text":
     """The content, with what is another than before; what stayed is cut unless `full`."""
     from rich.text import Text
 
@@ -104,7 +110,8 @@ def _compared(before: Assertion | None, this: Assertion, full: bool) -> "Text":
         return Text(_lines(text), "" if before is None else "dim")
     drawn, every = Text(), changes(before.content, this.content)
     for change in every if full else shortened(every):
-        drawn.append(_lines(change.text), STYLES[change.kind])
+        before_it, after_it = SIGNS[change.kind] if colourless else ("", "")
+        drawn.append(f"{before_it}{_lines(change.text)}{after_it}", STYLES[change.kind])
     return drawn
 
 
@@ -129,14 +136,14 @@ def _cut(text: str, length: int) -> str:
 
 
 def _lines(text: str) -> str:
-    return "\n".join(printable(line.replace("\t", " ")) for line in text.split("\n"))
+    return "\n".join(printable(each.replace("\t", " ")) for each in text.split("\n"))
 
 
 def _behind(console: "Console", text: "Text", first: str, others: str) -> None:
     """Wrapped, each line behind its sign, and without the spaces that would fill it."""
     from rich.text import Text
 
-    for number, line in enumerate(text.wrap(console, max(1, console.width - len(first)))):
-        line.rstrip()
+    for number, wrapped in enumerate(text.wrap(console, max(1, console.width - len(first)))):
+        wrapped.rstrip()
         sign = Text(others if number else first, "dim")
-        console.print(Text.assemble(sign, line), no_wrap=True, overflow="ignore", crop=False)
+        console.print(Text.assemble(sign, wrapped), no_wrap=True, overflow="ignore", crop=False)

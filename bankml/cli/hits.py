@@ -3,7 +3,7 @@
 import sys
 from typing import TYPE_CHECKING
 
-from bankml.utf8 import printable
+from bankml.utf8 import line, printable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,12 +23,8 @@ def write_hits(found: "Found", query: str) -> None:
     for hit in found.results:
         cosine = "" if hit.cosine is None else f"{hit.cosine:.3f}"
         ranks = ("" if rank is None else str(rank) for rank in (hit.words_rank, hit.meaning_rank))
-        print(hit.id, f"{hit.score:.6f}", cosine, *ranks, *map(_line, (hit.user, hit.assistant)), sep="\t")
+        print(hit.id, f"{hit.score:.6f}", cosine, *ranks, *map(line, (hit.user, hit.assistant)), sep="\t")
     print(f"# {printable(found.status)}")
-
-
-def _line(text: str) -> str:
-    return printable(" ".join(text.split()))
 
 
 def _draw(found: "Found", query: str) -> None:
@@ -63,7 +59,7 @@ def _marked(text: str, terms: frozenset[str], style: str) -> "Text":
 
     kept = "\n".join(text.strip().splitlines()[:LINES])
     shown = kept[:WIDTH] + ("…" if len(kept) > WIDTH or len(kept) < len(text.strip()) else "")
-    drawn = Text("\n".join(printable(line.replace("\t", " ")) for line in shown.split("\n")), style)
+    drawn = Text("\n".join(printable(each.replace("\t", " ")) for each in shown.split("\n")), style)
     for start, end in spans(shown, terms):
         drawn.stylize("reverse", start, end)
     return drawn

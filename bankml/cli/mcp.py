@@ -68,7 +68,7 @@ def _over_http(memories: "Memories", host: str, port: int, json: bool) -> None:
     from bankml.serve.listener import is_public, listen, url
 
     known = keys.read(Settings.read().api_key, None)
-    with listen(host, port) as listener:
+    with listen(host, port, "--http") as listener:
         if is_public(listener) and not known:
             raise typer.BadParameter(
                 f"--http {host}:{port} lets other machines in and there is no key: set BANKML_API_KEY, or listen on "

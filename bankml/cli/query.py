@@ -29,6 +29,9 @@ class Fusion(StrEnum):
     rrf = "rrf"
 
 
+FUSION = Fusion.convex
+
+
 class Category(StrEnum):
     """What kind of a record it is."""
 
@@ -64,7 +67,9 @@ def query(
     ],
     results: Annotated[int, typer.Option("-n", "--results", min=1, max=1000, help="How many at most.")] = N,
     mode: Annotated[Mode, typer.Option(help="What ranks: words alone, meaning alone, or both.")] = Mode.fused,
-    fusion: Annotated[Fusion, typer.Option(help="How words and meaning become one ranking.")] = Fusion.convex,
+    fusion: Annotated[
+        Fusion | None, typer.Option(help="How words and meaning become one ranking.", show_default=FUSION.value)
+    ] = None,  # tells whether it is given
     status: Annotated[
         list[Status] | None,
         typer.Option(help="Records of this status; active ones by itself (repeatable).", show_default=False),
@@ -119,7 +124,8 @@ def query(
         raise typer.BadParameter("it names a store of a database: give --dsn too", param_hint="--store")
     others = [name.value for name in namespace or () if name != Namespace.project]
     refused = {"--explain": explain, "--mode meaning": mode == Mode.meaning, f"--namespace {', '.join(others)}": others}
-    at = instant_of(as_of, refused | {"--session": session, "--prefer": prefer, "--dsn": dsn})
+    refused |= {"--session": session, "--prefer": prefer, "--dsn": dsn, "--fusion": fusion}
+    at = instant_of(as_of, refused | {"--model": model is not None})
     root, asked = here(), " ".join(query)
     statuses: list[str] = [*status] if status else ["active"]
     if at is not None:
@@ -130,7 +136,7 @@ def query(
                 asked,
                 results,
                 mode.value,
-                fusion.value,
+                (fusion or FUSION).value,
                 statuses=statuses,
                 categories=category or (),
                 namespaces=namespace or (),

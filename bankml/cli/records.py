@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from bankml.cli.passages import INDENT, indented, told
-from bankml.utf8 import printable
+from bankml.utf8 import line, printable
 
 if TYPE_CHECKING:
     from bankml.memory.recall.recalled import Memory, Recalled
@@ -28,11 +28,6 @@ def write_recalled(found: "Recalled", root: bytes, explain: bool = False) -> Non
     if explain:
         for name, value in found.explained.items():
             print(f"# {name}: {line(told(value))}")
-
-
-def line(text: str) -> str:
-    """On one line, and nothing in it steers a terminal."""
-    return printable(" ".join(text.split()))
 
 
 def facts(fields: dict[str, Any]) -> list[str]:

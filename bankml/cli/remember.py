@@ -1,4 +1,4 @@
-"""`bankml remember`, `bankml decide`, `bankml feedback`: what an agent writes, and what it says of it later."""
+"""`bankml remember`, `bankml decide`: what an agent writes."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bankml.cli.output import AsJson, note, write_json
-from bankml.cli.store import Db, opened
+from bankml.cli.store import Db
 from bankml.errors import InputError
 from bankml.utf8 import printable
 
@@ -85,21 +85,14 @@ def remember(
 
     Nothing is downloaded for it. With --revise the one text is the new content.
     """
-    given = {
-        "category": category or "fact",
-        "tags": tags or (),
-        "reasoning": reasoning,
-        "namespace": namespace,
-        "session": session,
-        "supersedes": supersedes or (),
-    }
+    given = _given(category, tags, reasoning, namespace, session, supersedes)
     write = _Write(db, json, agent, "bankml remember", paths or [], confidence, valid_from)
     if revise is None:
         if title is None or content is None:
             raise typer.BadParameter("give a title and a content; a content that is - is read from standard input")
         write.new(title, content, given)
     else:
-        _check_revision(content, {**given, "category": category})
+        _check_revision(content, given)
         write.revision(revise, title)
 
 
@@ -120,40 +113,22 @@ def decide(
 ) -> None:
     """Remember a decision, as `bankml remember --category decision`."""
     write = _Write(db, json, agent, "bankml decide", paths or [], confidence, valid_from)
-    write.new(
-        title,
-        content,
-        {
-            "category": "decision",
-            "tags": tags or (),
-            "reasoning": reasoning,
-            "namespace": namespace,
-            "session": session,
-            "supersedes": supersedes or (),
-        },
-    )
+    write.new(title, content, _given("decision", tags, reasoning, namespace, session, supersedes))
 
 
-def feedback(
-    record: Annotated[str, typer.Argument(metavar="ID", help="Of a record.", show_default=False)],
-    verdict: Annotated[str, typer.Argument(help="helpful, confirmed, stale, wrong or archive.", show_default=False)],
-    comment: Annotated[str, typer.Option("--note", help="Why.", show_default=False)] = "",
-    agent: Agent = "",
-    db: Db = None,
-    json: AsJson = False,
-) -> None:
-    """Say of a record whether it helped, holds, is stale or wrong, or is to be put away. Every verdict is kept."""
-    from bankml.memory.origin import provenance
-    from bankml.memory.root import here
-    from bankml.memory.verdicts import feedback as give
-    from bankml.memory.verdicts import judged
-
-    with opened(db) as store:
-        found = give(store, record, verdict, comment, provenance("bankml feedback", here(), agent))
-    if json:
-        write_json(judged(found, verdict))
-    else:
-        print(f"{found.id} is {found.status}, {found.freshness}, of confidence {found.confidence:g}")
+def _given(
+    category: str | None, tags: Several, reasoning: str, namespace: str | None, session: str, supersedes: Several
+) -> dict[str, Any]:
+    """What a new record alone is given, by the names that `Draft.of` and the options have for it."""
+    given = {
+        "category": category,
+        "tags": tags,
+        "reasoning": reasoning,
+        "namespace": namespace,
+        "session": session,
+        "supersedes": supersedes,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 
 from bankml.evaluation import reliability, separation
-from bankml.evaluation.calibrating import Asked, Calibrated, curve, parted
+from bankml.evaluation.calibrating import Asked, Calibrated, curve, held, pairs, parted
 from bankml.evaluation.logistic import Floats
 from bankml.evaluation.shelf import Results
 
 EVERY, ACROSS = "all", "others → English"
 AIM = 0.95  # of the area below the ROC
+EVEN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """Of the queries of one scope. `found`: the share of those with an answer whose best cosine is at least the floor;
     `false_alarms`: of those without one. `near`: the AUC where what answers is taken away instead: same subject, no
-    answer. `brier` of every result's probability, `base` of who always says the mean.
+    answer. `likely`: the share of queries with an answer whose answer has a score of one half at least, wherever it
+    ranks; `likely_alarms`: of those without one whose best result has. `brier` of the pairs' probabilities.
     """
 
     scope: str
@@ -32,8 +34,9 @@ class Line:
     found: float
     false_alarms: float
     own_floor: float
+    likely: float
+    likely_alarms: float
     brier: float
-    base: float
 
 
 HEADINGS = ("model", *Line.__annotations__)
@@ -59,6 +62,9 @@ def data(found: Calibrated) -> dict[str, Any]:
         "document_prefix": found.model.prefixes.document,
         "languages": found.languages,
         "calibration": found.calibration.entry,
+        "ridge": held(found.asked),
+        "coverage": (coverage := middling(found)),
+        "score_at_floor": found.calibration.score(found.calibration.floor, coverage),
         "figures": [asdict(line) for line in lines(found)],
         "reliability": [asdict(one) for one in reliability.table(*curve(found, found.asked))],
         "roc": {
@@ -80,13 +86,13 @@ def bins(name: str, found: Calibrated) -> Iterator[tuple[str, ...]]:
         yield (name, f"{one.low:.1f} … {one.high:.1f}", str(one.count), f"{one.predicted:.3f}", f"{one.observed:.3f}")
 
 
-BINS = ("model", "predicted", "results", "mean predicted", "observed")
+BINS = ("model", "predicted", "pairs", "mean predicted", "observed")
 
 
 def _line(found: Calibrated, scope: str, asked: list[Asked]) -> Line:
     cosines, scores = parted(asked, lambda one: one.cosine), parted(asked, found.score)
     coverages = parted(asked, lambda one: float(one.results.features[:, 1].max()))
-    predicted, came = curve(found, asked)
+    predicted, about = curve(found, asked)
     passing = parted(asked, found.passes)
     return Line(
         scope=scope,
@@ -99,9 +105,16 @@ def _line(found: Calibrated, scope: str, asked: list[Asked]) -> Line:
         found=float(np.mean(passing[0])),
         false_alarms=float(np.mean(passing[1])),
         own_floor=separation.cut(*cosines),
-        brier=reliability.brier(predicted, came),
-        base=reliability.base(came),
+        likely=float(np.mean(predicted[about] >= EVEN)),
+        likely_alarms=float(np.mean(scores[1] >= EVEN)),
+        brier=reliability.brier(predicted, about),
     )
+
+
+def middling(found: Calibrated) -> float:
+    """A coverage that says nothing: halfway between the medians of what is about the query and of what is not."""
+    features, about = pairs(found.asked)
+    return float(np.median(features[about, 1]) + np.median(features[~about, 1])) / 2
 
 
 def _without(asked: Sequence[Asked]) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bankml.errors import InputError
-from bankml.evaluation import logistic, separation
+from bankml.evaluation import logistic, ridge, separation
 from bankml.evaluation.faq import ENGLISH, Language
 from bankml.evaluation.faq import LANGUAGES as FAQ_LANGUAGES
 from bankml.evaluation.logistic import Floats
@@ -41,6 +41,11 @@ class Asked:
         return self.number % 2
 
     @property
+    def quarter(self) -> int:
+        """Of which part of its half, 0 or 1."""
+        return self.number // 2 % 2
+
+    @property
     def cosine(self) -> float:
         """The largest of its results."""
         return float(self.results.features[:, 0].max())
@@ -65,14 +70,14 @@ class Calibrated:
         """Those of the queries."""
         return list(dict.fromkeys(one.language for one in self.asked))
 
-    def scores(self, one: Asked) -> Floats:
-        """Of each result of a query, by the judge that has not seen it."""
+    def scores(self, one: Asked, features: Floats) -> Floats:
+        """Of pairs of a query and a document, by the judge that has not seen it."""
         judge = self.judges[one.half]
-        return np.array([judge.score(*features) for features in one.results.features.tolist()])
+        return np.array([judge.score(*each) for each in features.tolist()])
 
     def score(self, one: Asked) -> float:
         """The largest of its results."""
-        return float(self.scores(one).max())
+        return float(self.scores(one, one.results.features).max())
 
     def passes(self, one: Asked) -> float:
         """Whether any of its results is at its judge's floor or above."""
@@ -109,11 +114,28 @@ def judges(model: str, digest: str, asked: Sequence[Asked]) -> tuple[Calibration
 
 
 def fitted(model: str, digest: str, seen: Sequence[Asked]) -> Calibration:
-    """The curve fits every result; the floor parts the best of queries with an answer from the best of the others."""
-    features = np.concatenate([one.results.features for one in seen])
-    weights = logistic.fit(features, np.concatenate([one.results.answers for one in seen]))
+    """The curve tells, at even odds, what is about a query from what is not, as `Results.pairs` say.
+
+    The floor parts the best of queries with an answer from the best of the others.
+    """
+    features, about = pairs(seen)
+    weights = logistic.fit(features, about, held(seen), logistic.even(about))
     floor = separation.cut(*parted(seen, lambda one: one.cosine))
     return Calibration(model, digest, *(round(float(value), DIGITS) for value in (floor, *weights)))
+
+
+def held(seen: Sequence[Asked]) -> float:
+    """The ridge that is best for one part of them by what was fitted on the other."""
+    second = np.concatenate([np.full(len(one.results.about), one.quarter == 1) for one in seen])
+    return ridge.chosen(*pairs(seen), second)
+
+
+def pairs(seen: Sequence[Asked]) -> tuple[Floats, NDArray[np.bool_]]:
+    """Features of all, and whether they are about what was asked."""
+    return (
+        np.concatenate([one.results.pairs for one in seen]),
+        np.concatenate([one.results.about for one in seen]),
+    )
 
 
 def parted(asked: Sequence[Asked], value: Callable[[Asked], float]) -> tuple[Floats, Floats]:
@@ -123,9 +145,9 @@ def parted(asked: Sequence[Asked], value: Callable[[Asked], float]) -> tuple[Flo
 
 
 def curve(found: Calibrated, asked: Sequence[Asked]) -> tuple[Floats, NDArray[np.bool_]]:
-    """Of every result of these queries: what is predicted, and whether it is the answer."""
-    predicted = np.concatenate([found.scores(one) for one in asked])
-    return predicted, np.concatenate([one.results.answers for one in asked])
+    """Of the pairs of these queries: what is predicted, and whether it is about what was asked."""
+    predicted = np.concatenate([found.scores(one, one.results.pairs) for one in asked])
+    return predicted, pairs(asked)[1]
 
 
 def _across(shelves: Sequence[Shelf], order: Mapping[str, int]) -> list[Asked]:

@@ -18,15 +18,22 @@ Floats = NDArray[np.float64]
 
 SHOWN = 10  # results of a query
 DEPTH = 30  # of each arm
+OFF = 3  # best results of a query without an answer, which are not about it
 ALPHA = 0.7  # of a model that knows the language
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What one query found, best first. `features`: (m, 2), cosine and coverage. `answers`: (m,), the one it is for."""
+    """What one query found, best first. `features`: (m, 2), cosine and coverage. `answers`: (m,), the one it is for.
+
+    `pairs`: (k, 2), features of documents of which it is known whether they are `about` (k,) what was asked. Of a query
+    with an answer the document that answers, wherever it ranks, and one far from it; of one without its `OFF` best.
+    """
 
     features: Floats
     answers: NDArray[np.bool_]
+    pairs: Floats
+    about: NDArray[np.bool_]
 
 
 class Shelf:
@@ -51,8 +58,10 @@ class Shelf:
     def _results(self, query: str, vector: NDArray[np.float32], answer: str | None) -> Results:
         cosines, scores, coverages = self._cosines(vector), self._scores(query), self.coverages(query)
         ranked = [number for number, _ in fusion.convex(_best(scores, 0.0), _best(cosines, -2.0), ALPHA)][:SHOWN]
-        own = [self._ids[number] == answer for number in ranked]
-        return Results(np.column_stack([cosines[ranked], coverages[ranked]]), np.array(own, bool))
+        own = [number for number, id in enumerate(self._ids) if id == answer]
+        told = own + _far(cosines, own) if own else ranked[:OFF]
+        features = np.column_stack([cosines, coverages])
+        return Results(features[ranked], np.isin(ranked, own), features[told], np.isin(told, own))
 
     def known(self, queries: Mapping[str, str]) -> bool:
         """Whether meaning finds as much as words: of the models that were measured, in the languages they know alone.
@@ -93,6 +102,12 @@ def _placed(rows: NDArray[np.int64], values: NDArray[np.floating], count: int) -
     every = np.zeros(count)
     every[rows] = values
     return every
+
+
+def _far(cosines: Floats, own: Sequence[int]) -> list[int]:
+    """In the middle of the lower half of the others, by cosine: surely none of those that say nearly the same."""
+    others = [int(number) for number in np.argsort(-cosines, kind="stable") if number not in own]
+    return others[len(others) * 3 // 4 :][:1]
 
 
 def _best(values: Floats, above: float) -> tuple[list[int], list[float]]:

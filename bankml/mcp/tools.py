@@ -72,12 +72,11 @@ QUERY = Tool(
     "query",
     "Recall facts and decisions",
     "Recall what was remembered: facts, decisions, constraints, architecture, state. Ask before you decide something "
-    "or answer from memory; ask in plain words, or name a file, an identifier or a record's id. `score` is how "
-    "sure it is, 0 to 1, that a result is about what was asked, about 0.5 at the floor below which `weak` is true; it "
-    "tells the subject, not whether the answer is right. Or it is the words `uncalibrated (why)`: judge such results "
-    "by their content. `repository` names the linked one that a result is of. "
-    "`freshness` other than `current` says to check the files in `affectedPaths` first. `truncated` content is whole "
-    "in `timeline` with `full`.",
+    "or answer from memory; ask in plain words, or name a file, an identifier or a record's id. `score` is the "
+    "probability, 0 to 1, that a result is about what was asked (0.5: an even chance; that it answers is not said), or "
+    "the words `uncalibrated (why)`: judge such results by their content. `weak` marks what is "
+    "likely off the topic. `repository` names the linked one that a result is of. `freshness` other than `current` "
+    "says to check the files in `affectedPaths` first. `truncated` content is whole in `timeline` with `full`.",
     arguments(
         {"query": text("What to recall.", MOST_QUERY)},
         {

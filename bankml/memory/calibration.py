@@ -36,10 +36,10 @@ class Calibration:
     by_coverage: float
 
     def score(self, cosine: float, coverage: float) -> float:
-        """The probability that a result answers the query: 1 / (1 + exp(-(intercept + weights · features))).
+        """The probability that a result is about what was asked, where as many are as are not.
 
-        Of the raw cosine, -1 to 1, and the share of the query's terms that the result holds, by idf (Platt 1999: a
-        logistic of a score is a probability once it was fitted on labels).
+        1 / (1 + exp(-(intercept + weights · features))) of the raw cosine, -1 to 1, and the share of the query's terms
+        that the result holds, by idf (Platt 1999: a logistic of a score is a probability once it was fitted on labels).
         """
         return logistic(self.intercept + self.by_cosine * cosine + self.by_coverage * coverage)
 

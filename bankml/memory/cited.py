@@ -21,6 +21,14 @@ def cited(root: bytes, paths: Sequence[str | bytes]) -> tuple[Cited, ...]:
     return tuple(taken(root, path) for path in dict.fromkeys(relative(root, each) for each in paths))
 
 
+def again(root: bytes, before: Sequence[Cited], paths: Sequence[bytes]) -> tuple[Cited, ...]:
+    """The files as `cited`; where there is no such root now, as it was moved or unmounted, as they were seen before."""
+    if os.path.isdir(root):
+        return cited(root, paths)
+    known = {file.path: file for file in before}
+    return tuple(known.get(path, Cited(path)) for path in paths)
+
+
 def taken(root: bytes, path: bytes) -> Cited:
     """The file as it is. The path of a folder ends in a slash: only whether it is there is seen of it.
 

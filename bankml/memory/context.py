@@ -1,18 +1,20 @@
 """What an agent is handed for a task: constraints first, then what answers best, within a number of tokens."""
 
 import sqlite3
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bankml.errors import InputError
 from bankml.library.search.searcher import MOST
 from bankml.memory.cost import Count, characters
-from bankml.memory.entry import HEADINGS, Entry, heading
+from bankml.memory.entry import HEADINGS, Entry, heading, least
 from bankml.memory.filling import Excluded, Filling
+from bankml.memory.recall.compact import CONTENT
 from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.recaller import Recaller
-from bankml.store import Record, records
-from bankml.store.record import Freshness, Namespace
+from bankml.store import records
+from bankml.store.record import CATEGORIES, Namespace
 
 CANDIDATES = 30  # ranked ones, beside the constraints
 NAMED = 20  # of those that rank behind them
@@ -20,7 +22,11 @@ BUDGET = 1500  # tokens, by itself
 LARGEST = 1_000_000_000  # budget
 NARROW = "of the project and the session alone, no peers and nothing of the organization or global"
 BEHIND = f"rank: it is behind the {CANDIDATES} candidates"
-PINNED = "uncalibrated (pinned)"
+LEAST = 9  # tokens, at 4 characters each, of the shortest entry: its id, and the signs around that
+BATCH = 100  # constraints that are looked at before it is seen again what still fits
+OTHERS = tuple(category for category in CATEGORIES if category != "constraint")
+
+_Constraint = tuple[str, str, str]  # id, title, as much of the content as is ever shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,48 +79,75 @@ def pack(
     if isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget <= LARGEST:
         raise InputError(f"the token budget is {budget!r}: give a number from 0 to {LARGEST:,}")
     asked = "\n".join(part for part in (query, task) if part.strip())
-    pinned = _constraints(recaller, asked, root)
-    ids = {memory.record.id for memory in pinned}
-    some: tuple[Namespace, ...] = ("project", "session") if session else ("project",)
-    most = min(CANDIDATES + NAMED + len(pinned), MOST)
-    found = recaller.recall(asked, most, namespaces=some, session=session, root=root)
-    others = [memory for memory in found.results if memory.record.id not in ids]
     filling = Filling(budget, count)
-    for memory in [*pinned, *others[:CANDIDATES]]:
+    pinned = _pin(filling, recaller, asked, root)
+    found = _candidates(recaller, asked, session, root)
+    for memory in found.results[:CANDIDATES]:
         filling.add(Entry.of(memory, root, found.marks))
-    for memory in others[CANDIDATES : CANDIDATES + NAMED]:
-        filling.leave(Entry.of(memory, root), BEHIND)
-    return _packed(filling, found, len(pinned))
+    for memory in found.results[CANDIDATES : CANDIDATES + NAMED]:
+        filling.leave(memory.record.id, memory.record.title, BEHIND)
+    return _packed(filling, found, pinned)
 
 
 def _packed(filling: Filling, found: Recalled, pinned: int) -> Pack:
     sections = {title: filling.sections[title] for title in HEADINGS.values() if title in filling.sections}
     constraints = f"{pinned:,} {'constraint' if pinned == 1 else 'constraints'} pinned first"
-    taken = f"{sum(map(len, sections.values())):,} records in {filling.tokens:,} of {filling.budget:,} tokens"
-    status = " · ".join([taken, constraints, found.status, NARROW])
+    others = f"of others {found.status}" if pinned else found.status
+    count = sum(map(len, sections.values()))
+    taken = f"{count:,} {'record' if count == 1 else 'records'} in {filling.tokens:,} of {filling.budget:,} tokens"
+    status = " · ".join([taken, constraints, others, NARROW])
     return Pack(sections, filling.tokens, filling.excluded, filling.budget, status)
 
 
-def _constraints(recaller: Recaller, asked: str, root: bytes) -> list[Memory]:
-    """All that are active in the project: those that answer first, then the newest."""
+def _candidates(recaller: Recaller, asked: str, session: str, root: bytes) -> Recalled:
+    """What answers best beside the constraints that are pinned, a session's own among them.
+
+    Those are asked for by themselves, for no question can leave out the pinned ones alone: the best of both is 1.
+    """
+    some: tuple[Namespace, ...] = ("project", "session") if session else ("project",)
+    n = CANDIDATES + NAMED
+    found = recaller.recall(asked, n, categories=OTHERS, namespaces=some, session=session, root=root)
+    if not session:
+        return found
+    own = recaller.recall(asked, n, categories=("constraint",), namespaces=("session",), session=session, root=root)
+    results = sorted([*found.results, *own.results], key=lambda memory: -memory.relevance)
+    return replace(found, results=results, marks=found.marks | own.marks)
+
+
+def _pin(filling: Filling, recaller: Recaller, asked: str, root: bytes) -> int:
+    """Adds all that are active in the project: those that answer first, then the newest. How many there are."""
     every = recaller.searcher.asked("", "words", None, lambda db, *_: _active(db))
     if not every:
-        return []
-    n = min(len(every), MOST)
-    found = recaller.recall(asked, n, categories=("constraint",), namespaces=("project",), root=root).results
-    ranked = {memory.record.id for memory in found}
-    return [*found, *(_pinned(record, recaller.seen(record)) for record in every if record.id not in ranked)]
+        return 0
+    n = min(len(every), MOST, filling.budget // LEAST + 1)
+    found = recaller.recall(asked, n, categories=("constraint",), namespaces=("project",), root=root)
+    for memory in found.results:
+        filling.add(Entry.of(memory, root, found.marks))
+    ranked = {memory.record.id for memory in found.results}
+    rest = [each for each in every if each[0] not in ranked]
+    for start in range(0, len(rest), BATCH):
+        _pin_newest(filling, recaller, rest[start : start + BATCH], root)
+    return len(every)
 
 
-def _pinned(record: Record, freshness: Freshness) -> Memory:
-    """One that answers nothing that was asked."""
-    return Memory(record, freshness, "", PINNED, None, None, 0.0, 0.0, None, None, "")
+def _pin_newest(filling: Filling, recaller: Recaller, some: Sequence[_Constraint], root: bytes) -> None:
+    """Adds these, which answer nothing that was asked; of what cannot fit nothing more is read."""
+    fitting = [id for id, title, content in some if filling.may_hold(least(id, title, content))]
+    read = recaller.searcher.asked("", "words", None, lambda db, *_: records.several(db, fitting)) if fitting else []
+    by_id = {record.id: record for record in read}
+    for id, title, _ in some:
+        if record := by_id.get(id):
+            memory = Memory(record, recaller.seen(record), "", "", None, None, 0.0, 0.0, None, None, "")
+            filling.add(Entry.of(memory, root))
+        else:
+            filling.leave(id, title, f"budget: it takes more than the {filling.left:,} tokens that are left")
 
 
-def _active(db: sqlite3.Connection) -> list[Record]:
+def _active(db: sqlite3.Connection) -> list[_Constraint]:
     """Constraints of the project, the newest first."""
     rows = db.execute(
-        """SELECT id FROM records WHERE status = 'active' AND namespace = 'project' AND category = 'constraint'
-        ORDER BY updated_at DESC, id"""
+        """SELECT id, title, substr(content, 1, ?) FROM records
+        WHERE status = 'active' AND namespace = 'project' AND category = 'constraint' ORDER BY updated_at DESC, id""",
+        (CONTENT,),
     )
-    return records.several(db, [row[0] for row in rows])
+    return rows.fetchall()

@@ -7,6 +7,7 @@ from typing import Any, Self
 from bankml.errors import InputError
 from bankml.memory.cited import relative
 from bankml.memory.given import one_of, required, several, share, shown, text
+from bankml.memory.instant import iso
 from bankml.store.record import CATEGORIES, NAMESPACES, Category, Namespace, encoded, recipe_text
 from bankml.store.records import is_id
 from bankml.utf8 import whole
@@ -15,6 +16,7 @@ from bankml.utf8 import whole
 TITLE, CONTENT, REASONING, SESSION = 500, 1 << 20, 1 << 16, 200
 TAGS, TAG, PATHS, SUPERSEDED = 64, 100, 64, 64
 PROVENANCE = 1 << 14  # as JSON
+AHEAD = 60_000_000  # microseconds that another machine's clock may be
 EARLIEST, LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999  # the years 1 to 9999, in microseconds
 
 
@@ -66,10 +68,12 @@ class Draft:
         session = text("the session", session, SESSION)
         namespace = ("session" if session else "project") if namespace is None else namespace
         namespace = one_of("the namespace", namespace, NAMESPACES)
-        if (namespace == "session") != bool(session):
+        if namespace == "session" and not session:
+            raise InputError("the namespace is session, and no session is named: say which one, or leave it out")
+        if session and namespace != "session":
             raise InputError(
-                f"the namespace is {namespace} and the session {shown(session)}: give the namespace session with the "
-                "id of one, or neither"
+                f"the namespace is {namespace}, and a session is named ({shown(session)}), whose records are of the "
+                "namespace session: leave out one of the two"
             )
         return cls(
             title=" ".join(required("the title", title, TITLE).split()),
@@ -112,6 +116,21 @@ def moment(instant: Any) -> int:
     if isinstance(instant, bool) or not isinstance(instant, int) or not EARLIEST <= instant <= LATEST:
         raise InputError(f"the time is {shown(instant)}: give microseconds since 1970 of a year from 1 to 9999")
     return instant
+
+
+def begins(valid_from: int | None, now: int) -> int:
+    """When something begins to hold that is written now. A clock that is ahead by a minute at most says now.
+
+    Raises InputError for a later one: a query would tell at once what holds only then.
+    """
+    if valid_from is None:
+        return now
+    if valid_from > now + AHEAD:
+        raise InputError(
+            f"it is to hold from {iso(valid_from)}, and now it is {iso(now)}: write it when it does, or say in its "
+            "content from when"
+        )
+    return min(valid_from, now)
 
 
 def record_id(value: Any) -> str:

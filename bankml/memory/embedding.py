@@ -16,6 +16,13 @@ MOST = 64  # passages of a call and of a transaction
 
 LATER = "`bankml reindex --missing` embeds what is left"
 
+FAILURES = (Error, OSError, MemoryError)  # of a model, which fail no write
+
+
+def reason(failure: Exception) -> str:
+    """One of `FAILURES` in a sentence."""
+    return f"there is no memory for the model: {LATER}" if isinstance(failure, MemoryError) else str(failure)
+
 
 def embed_record(store: Store, embedder: Embedder, record_id: str, clock: Callable[[], float] = monotonic) -> str:
     """Embeds the passages of a record that lack a vector; why some still do, "" where none does.
@@ -28,10 +35,8 @@ def embed_record(store: Store, embedder: Embedder, record_id: str, clock: Callab
         work.run(record_id)
     except CancelledError:
         return f"the model had no more than {SECONDS:g} s for it: {LATER}"
-    except (Error, OSError) as error:
-        return str(error)
-    except MemoryError:
-        return f"there is no memory for the model: {LATER}"
+    except FAILURES as error:
+        return reason(error)
     return work.why
 
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bankml.memory.recall.compact import compact
+from bankml.memory.recall.compact import compact, titled
 from bankml.memory.recall.recalled import Memory
 from bankml.store.record import Category
-from bankml.utf8 import printable
+from bankml.utf8 import line, printable
 
 HEADINGS: dict[Category, str] = {
     "constraint": "Constraints",
@@ -63,14 +63,23 @@ def heading(section: str) -> str:
     return f"\n## {section}\n\n"
 
 
+def least(id: str, title: str, content: str) -> str:
+    """What the text of a record's entry has at least: it is marked with nothing, cites no file and is not cut."""
+    return _item([f"**{line(titled(title))}** ({id})", *_lines(content)])
+
+
 def _text(facts: dict[str, Any], length: int) -> str:
     """A list's item. What the content holds is indented behind it, so that nothing of it can begin a section."""
-    lines = [f"**{_line(facts['title'])}** ({', '.join(_said(facts))})", *_lines(facts["content"])]
+    lines = [f"**{line(facts['title'])}** ({', '.join(_said(facts))})", *_lines(facts["content"])]
     if "truncated" in facts:
         lines.append(f"[cut at {len(facts['content']):,} of {length:,} characters; whole: bankml timeline --full]")
-        lines += [f"[from it] {_line(facts['passage'])}"] if facts["passage"] else []
+        lines += [f"[from it] {line(facts['passage'])}"] if facts["passage"] else []
     if facts["affectedPaths"]:
-        lines.append(f"Files: {', '.join(map(_line, facts['affectedPaths']))}")
+        lines.append(f"Files: {', '.join(map(line, facts['affectedPaths']))}")
+    return _item(lines)
+
+
+def _item(lines: list[str]) -> str:
     return "- " + f"\n{INDENT}".join(lines) + "\n"
 
 
@@ -83,8 +92,4 @@ def _said(facts: dict[str, Any]) -> list[str]:
 
 def _lines(text: str) -> list[str]:
     """Blank lines cost and say nothing."""
-    return [printable(line.replace("\t", " ")).rstrip() for line in text.splitlines() if line.strip()]
-
-
-def _line(text: str) -> str:
-    return printable(" ".join(text.split()))
+    return [printable(each.replace("\t", " ")).rstrip() for each in text.splitlines() if each.strip()]

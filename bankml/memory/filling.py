@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from bankml.memory.cost import Count
 from bankml.memory.entry import Entry, heading
+from bankml.memory.recall.compact import titled
+from bankml.utf8 import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +35,26 @@ class Filling:
         """Takes it, or leaves it out with the reason."""
         said = entry.section, entry.title, entry.facts["content"]
         if first := self._said.get(said):
-            self.leave(entry, f"duplicate: {first} says the same")
+            self.leave(entry.id, entry.title, f"duplicate: {first} says the same")
             return
         cost = self.count(entry.text)
-        whole = cost + (0 if entry.section in self.sections else self.count(heading(entry.section)))
-        if whole > (left := self.budget - self.tokens):
-            self.leave(entry, f"budget: it takes {whole:,} tokens, {left:,} are left")
+        in_all = cost + (0 if entry.section in self.sections else self.count(heading(entry.section)))
+        if in_all > self.left:
+            self.leave(entry.id, entry.title, f"budget: it takes {in_all:,} tokens, {self.left:,} are left")
             return
-        self.tokens += whole
+        self.tokens += in_all
         self._said[said] = entry.id
         self.sections.setdefault(entry.section, []).append((entry, cost))
 
-    def leave(self, entry: Entry, reason: str) -> None:
-        """Leaves it out."""
-        self.excluded.append(Excluded(entry.id, entry.title, reason))
+    def leave(self, id: str, title: str, reason: str) -> None:
+        """Leaves a record out."""
+        self.excluded.append(Excluded(id, whole(titled(title)), reason))
+
+    @property
+    def left(self) -> int:
+        """Tokens."""
+        return self.budget - self.tokens
+
+    def may_hold(self, text: str) -> bool:
+        """Whether there is room for an entry that is at least this."""
+        return self.left > 0 and self.count(text) <= self.left

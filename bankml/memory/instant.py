@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from bankml.errors import InputError
+from bankml.memory.given import shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -23,7 +24,7 @@ def parse(text: str, name: str = "the time") -> int:
         found = datetime.fromisoformat(text.strip())
         return (found.astimezone(UTC) - EPOCH) // MICROSECOND
     except (ValueError, OverflowError, OSError):
-        raise InputError(f"{name} is {text!r}: give a date or a time such as 2026-01-31T09:30:00Z") from None
+        raise InputError(f"{name} is {shown(text)}: give a date or a time such as 2026-01-31T09:30:00Z") from None
 
 
 def iso(instant: int) -> str:

@@ -10,9 +10,9 @@ from bankml.documents.estimate import estimate
 from bankml.documents.markdown import markdown
 from bankml.embedders.counting import Counting
 from bankml.embedders.embedder import Embedder
-from bankml.errors import Error
 from bankml.library.add.recipe import Recipe
 from bankml.library.model.configuration import Configuration
+from bankml.memory.embedding import FAILURES
 from bankml.store.passage import Passage
 from bankml.store.record import TYPE, passage
 
@@ -37,7 +37,7 @@ def cut(title: str, text: str, embedder: Embedder | None, configuration: Configu
     Tokens are the model's own where it has its tokenizer in this process, else estimated, rather too many.
     """
     if isinstance(embedder, Counting):
-        with suppress(Error):  # its file or its memory is gone, or it reads too few tokens to cut a text for
+        with suppress(*FAILURES):  # its file or its memory is gone, or it reads too few tokens to cut a text for
             size = min(configuration.chunk_tokens, embedder.context_length)
             return Cut(_passages(title, text, configuration, embedder.count, size), _recipe(configuration, embedder))
     made = _passages(title, text, configuration, estimate, configuration.chunk_tokens)
@@ -59,7 +59,7 @@ def _recipe(configuration: Configuration, embedder: Embedder | None) -> str:
 
 def _clipped(passages: Sequence[Passage], embedder: Embedder | None) -> int:
     """Tokens that the model does not read, of passages that it has not counted before; 0 where it cannot say."""
-    with suppress(Error):
+    with suppress(*FAILURES):
         if isinstance(embedder, Counting):
             counted = embedder.count([each.embedded for each in passages])
             return sum(max(0, tokens - embedder.context_length) for tokens in counted)

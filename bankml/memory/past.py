@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bankml.library.search import sentence
 from bankml.library.search.asking import Question
@@ -18,11 +19,11 @@ from bankml.memory.recall.judged import LEXICAL_ONLY
 from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.recaller import Recaller
 from bankml.memory.recall.wanted import Wanted
-from bankml.store import records
+from bankml.store import assertions, records
 from bankml.store.record import Assertion, Record
 from bankml.terms import tokens
 
-# An assertion holds from valid_from on, up to and without valid_to.
+# An assertion holds from valid_from on, up to and without valid_to. Of assertions nothing is read but an index.
 HOLDING = """SELECT document_id FROM records WHERE id IN (
         SELECT record_id FROM assertions WHERE valid_from <= :at AND (valid_to IS NULL OR valid_to > :at)
     ) ORDER BY document_id"""
@@ -54,7 +55,7 @@ def as_of(
     asked = Asked.of(query, n, "words", wanted=Wanted.of(statuses, categories, ("project",), tags=tags))
 
     def read(db: sqlite3.Connection, state: State, question: Question) -> tuple[list[_Then], int, frozenset[str]]:
-        holding = np.fromiter((row[0] for row in db.execute(HOLDING, {"at": at})), np.int64)
+        holding = state.passing(db, ("holding", at), lambda db: _holding(db, at))
         passages, owners = state.passing(db, asked.wanted, asked.wanted.passages)
         pool = Pool(passages, owners, holding).within(np.intersect1d(owners, holding))
         return _found(db, state, asked, question, pool, at), pool.documents.size, state.marks(db, query)
@@ -71,6 +72,11 @@ def held(assertions: Sequence[Assertion], at: int) -> Assertion | None:
     return max(holding, key=lambda each: (each.recorded_at, each.id), default=None)
 
 
+def _holding(db: sqlite3.Connection, at: int) -> NDArray[np.int64]:
+    """Documents (m,) of the records that said something at `at`, ascending."""
+    return np.fromiter((row[0] for row in db.execute(HOLDING, {"at": at})), np.int64)
+
+
 def _found(db: sqlite3.Connection, state: State, asked: Asked, question: Question, pool: Pool, at: int) -> list[_Then]:
     """Best first, each by its best passage; equals by the passage that is older."""
     size = pool.passages.size
@@ -85,7 +91,7 @@ def _found(db: sqlite3.Connection, state: State, asked: Asked, question: Questio
 
 def _then(db: sqlite3.Connection, document: int, at: int) -> Record:
     (record_id,) = db.execute("SELECT id FROM records WHERE document_id = ?", (document,)).fetchone()
-    record, said = records.find(db, record_id), held(records.assertions(db, record_id), at)
+    record, said = records.find(db, record_id), held(assertions.of(db, record_id), at)
     assert record
     assert said  # else no passage of it was in the pool
     return replace(record, content=said.content, confidence=said.confidence)

@@ -6,11 +6,8 @@ from typing import Any
 
 from bankml.memory import instant
 from bankml.memory.named import named
-from bankml.store import Store, records
-from bankml.store.record import Assertion, Feedback, Record
-
-PREVIEW = 600  # characters of what can be had whole
-TITLE = 200
+from bankml.memory.recall.compact import PREVIEW, titled
+from bankml.store import Assertion, Feedback, Record, Store, assertions, feedback, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +24,7 @@ class Timeline:
         length = None if full else PREVIEW
         return {
             "id": self.record.id,
-            "title": self.record.title[:TITLE],
+            "title": titled(self.record.title),
             "status": self.record.status,
             "assertions": [_assertion(each, length) for each in self.assertions],
             "supersedes": list(self.supersedes),
@@ -44,9 +41,8 @@ def timeline(store: Store, beginning: str) -> Timeline:
         assert record
         replaced = db.execute("SELECT id FROM records WHERE superseded_by = ? ORDER BY created_at, id", (record_id,))
         supersedes = tuple(row[0] for row in replaced)
-        return Timeline(
-            record, tuple(records.assertions(db, record_id)), supersedes, tuple(records.feedback(db, record_id))
-        )
+        told = tuple(feedback.of(db, record_id))
+        return Timeline(record, tuple(assertions.of(db, record_id)), supersedes, told)
 
 
 def _assertion(assertion: Assertion, length: int | None) -> dict[str, Any]:

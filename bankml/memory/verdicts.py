@@ -1,17 +1,16 @@
 """What those who used a record say of it. Every verdict is kept; most change what is said of it from then on."""
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from bankml.errors import InputError
 from bankml.memory import instant
-from bankml.memory.cited import cited
+from bankml.memory.cited import again
 from bankml.memory.draft import REASONING, origin, record_id
 from bankml.memory.given import one_of, text
-from bankml.store import Assertion, Record, Store, records
+from bankml.store import Assertion, Cited, Feedback, Record, Store, assertions, records
 from bankml.store import feedback as kept
-from bankml.store.feedback import Feedback
 
 Verdict = Literal["helpful", "confirmed", "stale", "wrong", "archive"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -47,23 +46,17 @@ def feedback(
     """
     wanted = one_of("the verdict", verdict, VERDICTS)
     note, origin_of = text("the note", note, REASONING), origin(provenance or {})
-    with store.reading() as db:
-        before = found(db, record)
-    files = cited(before.root, [file.path for file in before.cited]) if wanted == "confirmed" else ()
-    with store.writing() as db:
-        now = records.next_moment(db, before.id, clock())
-        before = found(db, before.id)
-        kept.put(db, before.id, Feedback(wanted, note, now, origin_of))
-        if wanted == "confirmed":
-            records.mark(db, before.id, now, freshness="current")
-            records.cite(db, before.id, files)
-        elif wanted in ("stale", "wrong"):
-            records.mark(db, before.id, now, freshness="stale")
-        elif wanted == "archive":
-            _archive(db, before, now)
-        if wanted == "wrong" and before.status == "active":
-            _doubt(db, before, now, origin_of)
-        return found(db, before.id)
+    while True:
+        with store.reading() as db:
+            seen = found(db, record)
+        files = again(seen.root, seen.cited, [file.path for file in seen.cited]) if wanted == "confirmed" else ()
+        with store.writing() as db:
+            before = found(db, seen.id)
+            if wanted == "confirmed" and before.cited != seen.cited:
+                continue  # another wrote meanwhile, and its files are to be read
+            now = assertions.next_moment(db, before.id, clock())
+            _say(db, before, Feedback(wanted, note, now, origin_of), files)
+            return found(db, before.id)
 
 
 def found(db: sqlite3.Connection, given: Any) -> Record:
@@ -72,6 +65,20 @@ def found(db: sqlite3.Connection, given: Any) -> Record:
     if record is None:
         raise InputError(f"there is no record {given}: `bankml query` prints the ids of those that there are")
     return record
+
+
+def _say(db: sqlite3.Connection, record: Record, said: Feedback, files: Sequence[Cited]) -> None:
+    now = said.recorded_at
+    kept.put(db, record.id, said)
+    if said.verdict == "confirmed":
+        records.mark(db, record.id, now, freshness="current")
+        records.cite(db, record.id, files)
+    elif said.verdict in ("stale", "wrong"):
+        records.mark(db, record.id, now, freshness="stale")
+    elif said.verdict == "archive":
+        _archive(db, record, now)
+    if said.verdict == "wrong" and record.status == "active":
+        _doubt(db, record, now, said.provenance)
 
 
 def _archive(db: sqlite3.Connection, record: Record, now: int) -> None:
@@ -84,5 +91,5 @@ def _archive(db: sqlite3.Connection, record: Record, now: int) -> None:
 
 def _doubt(db: sqlite3.Connection, record: Record, now: int, provenance: Mapping[str, Any]) -> None:
     less = record.confidence * DOUBT
-    records.asserted(db, record.id, Assertion(record.content, less, now, None, now, provenance))
+    assertions.put(db, record.id, Assertion(record.content, less, now, None, now, provenance))
     records.mark(db, record.id, now, confidence=less)

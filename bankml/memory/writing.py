@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bankml.embedders import Embedder
-from bankml.errors import Error, InputError
+from bankml.errors import InputError
 from bankml.library.model import binding
 from bankml.library.model.configuration import Configuration
 from bankml.memory import draft as drafts
 from bankml.memory import instant
-from bankml.memory.cited import cited, unread
+from bankml.memory.cited import again, cited, unread
 from bankml.memory.draft import Draft
-from bankml.memory.embedding import embed_record
-from bankml.memory.given import share
+from bankml.memory.embedding import FAILURES, embed_record, reason
+from bankml.memory.given import share, shown
 from bankml.memory.passages import Cut, cut
 from bankml.memory.verdicts import feedback, found
 from bankml.settings import Settings
-from bankml.store import Assertion, Bound, Cited, Record, Store, records, vectors
+from bankml.store import Assertion, Bound, Cited, Record, Store, assertions, records, vectors
 from bankml.store.record import TYPE, new_id
 
 __all__ = ["Written", "feedback", "remember", "revise"]
@@ -71,21 +71,22 @@ def remember(
     """A new record; where an active one says the very same, that one.
 
     `choose`: the embedder of the store's model, which a server has in memory; None: `binding.embedder`. Raises
-    InputError for a superseded record that is not there or not active, StoreError, BusyError: then nothing was written.
+    InputError for a superseded record that is not there or not active or that a session may not supersede, and for a
+    `valid_from` to come; StoreError, BusyError: then nothing was written.
     """
     embedder, why = _embedder(store, settings, choose)
     made = cut(draft.title, draft.text, embedder, Configuration.read(store.path))
     now = clock()
+    begins = drafts.begins(draft.valid_from, now)
     record = _record(draft, cited(draft.root, draft.paths), now)
     with store.writing() as db:
         if same := _same(db, record, draft.supersedes):
             record = same
         else:
             records.put(db, record, made.passages, made.recipe)
-            valid_from = now if draft.valid_from is None else draft.valid_from
-            assertion = Assertion(record.content, record.confidence, valid_from, None, now, draft.provenance)
-            records.asserted(db, record.id, assertion)
-        superseded = _supersede(db, record.id, draft, now)
+            assertion = Assertion(record.content, record.confidence, begins, None, now, draft.provenance)
+            assertions.put(db, record.id, assertion)
+        superseded = _supersede(db, record.id, draft, begins, now)
     return _written(store, record, made, embedder, why, superseded, existing=same is not None)
 
 
@@ -103,8 +104,9 @@ def revise(
 ) -> Written:
     """A new assertion of the same record: from now on, or from `valid_from`, it says this; what it said before stays.
 
-    What is None is as before. The cited files are read anew and the record is current again. Raises InputError for
-    a record that is not there or not active; StoreError, BusyError: then nothing was written.
+    What is None is as before. The cited files are read anew and the record is current again; where nothing is another
+    by that, it has said so already. Raises InputError for a record that is not there, not active, or another
+    meanwhile, and for a `valid_from` to come; StoreError, BusyError: then nothing was written.
     """
     record_id = drafts.record_id(record_id)
     with store.reading() as db:
@@ -114,24 +116,23 @@ def revise(
         before,
         content=before.content if content is None else drafts.body(content),
         confidence=before.confidence if confidence is None else share("the confidence", confidence),
-        cited=cited(before.root, files),
+        cited=again(before.root, before.cited, files),
         freshness="current",
     )
-    if paths is None and (after.content, after.confidence) == (before.content, before.confidence):
+    if valid_from is None and after == before:
         return _written(store, before, Cut((), ""), None, "", existing=True)
-    begins = None if valid_from is None else drafts.moment(valid_from)
+    valid_from = None if valid_from is None else drafts.moment(valid_from)
     origin = drafts.origin(provenance or {})
     embedder, why = _embedder(store, settings, choose)
     made = cut(after.title, after.text, embedder, Configuration.read(store.path))
     with store.writing() as db:
-        meanwhile = _active(db, record_id)
-        if (meanwhile.content, meanwhile.confidence) != (before.content, before.confidence):
+        if _revised(_active(db, record_id)) != _revised(before):
             raise InputError(f"{record_id} was revised by another meanwhile: read it again, then revise it")
-        now = records.next_moment(db, record_id, clock())
+        now = assertions.next_moment(db, record_id, clock())
         after = replace(after, updated_at=max(now, before.updated_at))
         records.put(db, after, made.passages, made.recipe)
-        begins = now if begins is None else begins
-        records.asserted(db, record_id, Assertion(after.content, after.confidence, begins, None, now, origin))
+        begins = drafts.begins(valid_from, now)
+        assertions.put(db, record_id, Assertion(after.content, after.confidence, begins, None, now, origin))
     return _written(store, after, made, embedder, why)
 
 
@@ -155,10 +156,7 @@ def _record(draft: Draft, files: tuple[Cited, ...], now: int) -> Record:
 
 
 def _same(db: sqlite3.Connection, record: Record, but: Sequence[str]) -> Record | None:
-    """The active record that says the very same of the same files, whoever wrote it and when.
-
-    Documents are looked through, whose rows are small: 10,000 take 2 ms.
-    """
+    """The active record that says the very same of the same files, whoever wrote it and when."""
     rows = db.execute(
         """SELECT r.id FROM documents d CROSS JOIN records r ON r.document_id = d.id
         WHERE d.sha256 = ? AND d.type = ? AND r.status = 'active' ORDER BY r.created_at, r.id""",
@@ -176,6 +174,11 @@ def _said(record: Record) -> tuple[Any, ...]:
     return *of_text, record.category, record.namespace, record.session, record.root, paths
 
 
+def _revised(record: Record) -> tuple[Any, ...]:
+    """What a revision may change."""
+    return record.content, record.confidence, [file.path for file in record.cited]
+
+
 def _active(db: sqlite3.Connection, record_id: str) -> Record:
     record = found(db, record_id)
     if record.status == "superseded":
@@ -191,18 +194,28 @@ def _by(record: Record) -> str:
     return f" by {record.superseded_by}" if record.superseded_by else ""
 
 
-def _supersede(db: sqlite3.Connection, by: str, draft: Draft, now: int) -> tuple[str, ...]:
+def _supersede(db: sqlite3.Connection, by: str, draft: Draft, begins: int, now: int) -> tuple[str, ...]:
     """Marks what the draft takes the place of, as valid up to where that begins; what `by` superseded before stays."""
     done = []
     for record_id in draft.supersedes:
         if found(db, record_id).superseded_by == by:
             continue
-        _active(db, record_id)
-        at = records.next_moment(db, record_id, now)
+        _check_session(_active(db, record_id), draft.session)
+        at = assertions.next_moment(db, record_id, now)
         records.mark(db, record_id, at, status="superseded", superseded_by=by)
-        records.ended(db, record_id, at if draft.valid_from is None else draft.valid_from)
+        assertions.ended(db, record_id, at if draft.valid_from is None else begins)
         done.append(record_id)
     return tuple(done)
+
+
+def _check_session(record: Record, session: str) -> None:
+    """What a session alone sees hides nothing from others."""
+    if session and record.session != session:
+        whose = "of another session" if record.session else f"of the namespace {record.namespace}"
+        raise InputError(
+            f"{record.id} is {whose}, and a record of the session {shown(session)} takes the place of that session's "
+            "alone: write it for the project"
+        )
 
 
 def _embedder(store: Store, settings: Settings, choose: Choose | None) -> tuple[Embedder | None, str]:
@@ -213,8 +226,8 @@ def _embedder(store: Store, settings: Settings, choose: Choose | None) -> tuple[
         embedder = choose() if choose else binding.embedder(store, settings)
         why = str(embedder.status()["why"])
         return (None, why) if why else (embedder, "")
-    except Error as error:
-        return None, str(error)
+    except FAILURES as error:
+        return None, reason(error)
 
 
 def _written(

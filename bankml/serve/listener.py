@@ -17,8 +17,11 @@ UNIX = getattr(socket, "AF_UNIX", None)
 
 
 @contextlib.contextmanager
-def listen(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket bound to host and port (0: a free one), closed at the end. Raises InputError when that cannot be."""
+def listen(host: str, port: int, option: str = "--port") -> Iterator[socket.socket]:
+    """A socket bound to host and port (0: a free one), closed at the end.
+
+    Raises InputError when that cannot be, with the `option` that chooses another.
+    """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -32,7 +35,7 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
         try:
             listener.bind(address)
         except (OSError, OverflowError) as error:
-            raise InputError(_cannot_bind(host, port, error)) from None
+            raise InputError(_cannot_bind(host, port, error, option)) from None
         yield listener
 
 
@@ -129,9 +132,9 @@ def _address(listener: socket.socket) -> str:
     return str(listener.getsockname()[0]).partition("%")[0]  # of an IPv6 address the scope stands behind the %
 
 
-def _cannot_bind(host: str, port: int, error: Exception) -> str:
+def _cannot_bind(host: str, port: int, error: Exception, option: str) -> str:
     if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-        return f"port {port} of {host} is taken; stop the other server or choose another with --port"
+        return f"port {port} of {host} is taken; stop the other server or choose another with {option}"
     if isinstance(error, PermissionError):
-        return f"port {port} of {host} needs privileges; choose one above 1023 with --port"
-    return f"{host}:{port} cannot be listened on ({error}); choose another --host or --port"
+        return f"port {port} of {host} needs privileges; choose one above 1023 with {option}"
+    return f"{host}:{port} cannot be listened on ({error}); choose another with {option}"

@@ -2,9 +2,10 @@
 
 from bankml.store.bound import Bound
 from bankml.store.documents import DocumentRow, Replaced
+from bankml.store.feedback import Feedback
 from bankml.store.passage import TEXT_RECIPE, Passage
 from bankml.store.place import place
-from bankml.store.record import Assertion, Cited, Feedback, Record
+from bankml.store.record import Assertion, Cited, Record
 from bankml.store.store import Store
 
 __all__ = [

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Literal, get_args
 
+from bankml.errors import StoreError
 from bankml.store.passage import Passage
 
 Category = Literal["fact", "decision", "constraint", "architecture", "state"]
@@ -93,16 +94,6 @@ class Assertion:
     id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
-    """What somebody said of a record at an instant."""
-
-    verdict: str
-    note: str
-    recorded_at: int
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-
-
 def passage(text: str, title: str, start: int, tokens: int) -> Passage:
     """A part of a record's text from character `start` on, under its title."""
     return Passage(text, title, start, start + len(text), None, None, tokens)
@@ -111,3 +102,31 @@ def passage(text: str, title: str, start: int, tokens: int) -> Passage:
 def encoded(value: Any) -> str:
     """As JSON, the same for equals."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def facts(text: str, name: str) -> dict[str, Any]:
+    """What was `encoded`, by name. Raises StoreError for what is none, which `name` is of."""
+    found = _decoded(text)
+    if not isinstance(found, dict):
+        raise _damaged(name)
+    return found
+
+
+def names(text: str, name: str) -> tuple[str, ...]:
+    """What was `encoded`, a list of texts. Raises StoreError for what is none, which `name` is of."""
+    found = _decoded(text)
+    if not (isinstance(found, list) and all(isinstance(each, str) for each in found)):
+        raise _damaged(name)
+    return tuple(found)
+
+
+def _decoded(text: Any) -> Any:
+    """None of what is no JSON."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _damaged(name: str) -> StoreError:
+    return StoreError(f"{name} cannot be read, its row is damaged: `bankml doctor` lists all that is, and what helps")

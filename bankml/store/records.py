@@ -1,15 +1,14 @@
-"""Records, their assertions and the files they cite, written and read: nothing that was asserted is overwritten."""
+"""Records and the files they cite, written and read."""
 
 import hashlib
-import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bankml.store import documents
 from bankml.store.documents import DocumentRow, Replaced
 from bankml.store.passage import Passage
-from bankml.store.record import PREFIX, TYPE, Assertion, Cited, Feedback, Freshness, Record, Status, encoded
+from bankml.store.record import PREFIX, TYPE, Cited, Freshness, Record, Status, encoded, facts, names
 from bankml.utf8 import whole
 
 COLUMNS = (
@@ -21,7 +20,7 @@ ALL_RECORDS = 500  # parameters of a statement, below the 999 of an old SQLite
 
 
 def put(db: sqlite3.Connection, record: Record, passages: Sequence[Passage], recipe: str) -> Replaced:
-    """The record, new or in the place of the one of its id, with its passages; its assertions are `asserted`'s.
+    """The record, new or in the place of the one of its id, with its passages; what it says is `assertions.put`'s.
 
     A passage whose text is the same keeps its id and its vector. `recipe`: how passages were made of it.
     """
@@ -77,50 +76,6 @@ def cite(db: sqlite3.Connection, record_id: str, cited: Sequence[Cited]) -> None
     )
 
 
-def asserted(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> None:
-    """One more of a record; what it said before ends where this begins, if that is later."""
-    db.execute(
-        "UPDATE assertions SET valid_to = ?1 WHERE record_id = ?2 AND valid_to IS NULL AND valid_from < ?1",
-        (assertion.valid_from, record_id),
-    )
-    restore(db, record_id, assertion)
-
-
-def restore(db: sqlite3.Connection, record_id: str, assertion: Assertion) -> None:
-    """One of a record as it was elsewhere; the others stay as they are."""
-    db.execute(
-        """INSERT INTO assertions (record_id, content, confidence, valid_from, valid_to, recorded_at, provenance)
-        VALUES (?, ?, ?, ?, ?, ?, ?)""",
-        (
-            record_id,
-            whole(assertion.content),
-            assertion.confidence,
-            assertion.valid_from,
-            assertion.valid_to,
-            assertion.recorded_at,
-            whole(encoded(assertion.provenance)),
-        ),
-    )
-
-
-def next_moment(db: sqlite3.Connection, record_id: str, now: int) -> int:
-    """Now, or the first instant after all that a record has asserted: its history has one order, whatever clocks do."""
-    latest = db.execute("SELECT max(recorded_at) FROM assertions WHERE record_id = ?", (record_id,)).fetchone()[0]
-    return now if latest is None else max(now, latest + 1)
-
-
-def end(db: sqlite3.Connection, assertion_id: int, at: int) -> None:
-    """The end of an assertion that has none."""
-    db.execute("UPDATE assertions SET valid_to = ? WHERE id = ? AND valid_to IS NULL", (at, assertion_id))
-
-
-def ended(db: sqlite3.Connection, record_id: str, at: int) -> None:
-    """What the record says is valid no longer than `at`."""
-    db.execute(
-        "UPDATE assertions SET valid_to = max(?, valid_from) WHERE record_id = ? AND valid_to IS NULL", (at, record_id)
-    )
-
-
 def mark(
     db: sqlite3.Connection,
     record_id: str,
@@ -154,50 +109,6 @@ def several(db: sqlite3.Connection, ids: Sequence[str]) -> list[Record]:
         for row in db.execute(f"SELECT {COLUMNS} FROM records WHERE id IN ({marks})", some):
             found[row[0]] = _record(row, cited.get(row[0], ()))
     return [found[record_id] for record_id in ids if record_id in found]
-
-
-def assertions(db: sqlite3.Connection, record_id: str) -> list[Assertion]:
-    """All of a record, the first recorded first."""
-    rows = db.execute(
-        """SELECT content, confidence, valid_from, valid_to, recorded_at, provenance, id FROM assertions
-        WHERE record_id = ? ORDER BY recorded_at, id""",
-        (record_id,),
-    )
-    return [
-        Assertion(content, confidence, valid_from, valid_to, recorded_at, json.loads(provenance), id)
-        for content, confidence, valid_from, valid_to, recorded_at, provenance, id in rows
-    ]
-
-
-def said(db: sqlite3.Connection, record_id: str, feedback: Feedback) -> None:
-    """What somebody said of the record."""
-    db.execute(
-        "INSERT INTO feedback (record_id, verdict, note, provenance, recorded_at) VALUES (?, ?, ?, ?, ?)",
-        (
-            record_id,
-            *whole([feedback.verdict, feedback.note, encoded(feedback.provenance)]),
-            feedback.recorded_at,
-        ),
-    )
-
-
-def feedback(db: sqlite3.Connection, record_id: str) -> list[Feedback]:
-    """All that was said of a record, the first first."""
-    rows = db.execute(
-        "SELECT verdict, note, provenance, recorded_at FROM feedback WHERE record_id = ? ORDER BY recorded_at, id",
-        (record_id,),
-    )
-    return [Feedback(verdict, note, recorded_at, json.loads(facts)) for verdict, note, facts, recorded_at in rows]
-
-
-def of_chunks(db: sqlite3.Connection, chunk_ids: Iterable[int]) -> dict[int, str]:
-    """The records that passages belong to, by the passage's id; passages of documents are left out."""
-    rows = db.execute(
-        """SELECT c.id, r.id FROM json_each(?) AS wanted JOIN chunks c ON c.id = wanted.value
-        JOIN records r ON r.document_id = c.document_id""",
-        (encoded(list(chunk_ids)),),
-    )
-    return dict(rows.fetchall())
 
 
 def chunk_ids(db: sqlite3.Connection, record_id: str) -> list[int]:
@@ -241,8 +152,8 @@ def _cited(db: sqlite3.Connection, marks: str, ids: Sequence[str]) -> Mapping[st
         ORDER BY record_id, seq""",
         ids,
     )
-    for record_id, *facts in rows:
-        found[record_id] = (*found.get(record_id, ()), Cited(*facts))
+    for record_id, *seen in rows:
+        found[record_id] = (*found.get(record_id, ()), Cited(*seen))
     return found
 
 
@@ -259,7 +170,7 @@ def _record(row: Sequence[Any], cited: tuple[Cited, ...]) -> Record:
         updated_at=updated,
         reasoning=reasoning,
         category=category,
-        tags=tuple(json.loads(tags)),
+        tags=names(tags, f"the tags of {id}"),
         confidence=confidence,
         status=status,
         freshness=freshness,
@@ -267,6 +178,6 @@ def _record(row: Sequence[Any], cited: tuple[Cited, ...]) -> Record:
         session=session,
         root=root,
         cited=cited,
-        provenance=json.loads(provenance),
+        provenance=facts(provenance, f"the provenance of {id}"),
         superseded_by=successor,
     )

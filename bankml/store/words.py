@@ -27,14 +27,13 @@ def frequency(db: sqlite3.Connection, term: str) -> int:
     return int(db.execute("SELECT count(*) FROM chunks_fts WHERE chunks_fts MATCH ?", (_quoted(term),)).fetchone()[0])
 
 
-def records_with(db: sqlite3.Connection, terms: Sequence[str]) -> list[int]:
-    """The documents of the records that hold these terms one behind the other."""
-    rows = db.execute(
-        """SELECT DISTINCT c.document_id FROM chunks_fts f JOIN chunks c ON c.id = f.rowid
-        JOIN records r ON r.document_id = c.document_id WHERE chunks_fts MATCH ?""",
-        (_quoted(" ".join(terms)),),
-    )
-    return [row[0] for row in rows]
+def holding(db: sqlite3.Connection, terms: Sequence[str], most: int) -> Integers:
+    """The chunks, ids ascending, that hold these terms one behind the other; of more than `most` some `most`."""
+    (listed,) = db.execute(
+        "SELECT group_concat(rowid) FROM (SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? LIMIT ?)",
+        (_quoted(" ".join(terms)), most),
+    ).fetchone()
+    return np.sort(_numbers(listed))
 
 
 def postings(db: sqlite3.Connection, term: str) -> tuple[Integers, Integers]:

@@ -63,10 +63,11 @@ def test_a_quote_is_of_the_last_third() -> None:
 
 def test_an_agent_is_answered(stocked_home, tmp_path: Path) -> None:
     asked = ["how do I install a package"] * (agent.WARM + 2)
-    here, over = agent.of(40, asked)
+    here, written, over, noted = agent.of(40, asked)
     assert (here["way"], over["way"], over["questions"]) == ("in the process", "over MCP", 2)
+    assert [line["way"] for line in (written, noted)] == [line["way"] + agent.AFTER for line in (here, over)]
     assert 0 < here["p50_ms"] <= here["p95_ms"]
-    assert over["p95_ms"] > 0
+    assert all(line["p95_ms"] > 0 for line in (written, over, noted))
     assert "| 40 | over MCP | 2 | not measured | not measured |" in agent.table(
         [over | {"p50_ms": None, "p95_ms": None}]
     )

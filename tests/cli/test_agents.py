@@ -1,4 +1,4 @@
-"""The commands that the memory for agents was asked for with, one by one, as they were written."""
+"""The commands that agents were promised, one by one, as they were written."""
 
 import json
 import shlex
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bankml.cli.app import run
+from bankml.memory import instant
 from bankml.settings import Settings
 
 Answer = Callable[..., dict]
@@ -96,7 +97,8 @@ def test_as_of_and_timeline(decided: Answer) -> None:
     assert [each["title"] for each in found["results"]] == ["SQLite persistence"]
     assert "only content and confidence are those of then" in found["status"]
     told = decided(f"bankml timeline {found['results'][0]['id']}")
-    assert told["assertions"][0]["valid_from"].startswith("2025-06-01T") or told["assertions"][0]["valid_to"] is None
+    (said,) = told["assertions"]
+    assert (said["valid_from"], said["valid_to"]) == (instant.iso(instant.parse("2025-06-01")), None)
 
 
 def test_context(decided: Answer) -> None:

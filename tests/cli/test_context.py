@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bankml.memory.context import BUDGET
 from bankml.memory.cost import characters
 from bankml.store import Store
 from tests.memory.written import record_id, write
@@ -84,7 +85,7 @@ def test_tokens_of_a_model_that_is_not_here(db: str, here: Callable) -> None:
     ("arguments", "status", "sentence"),
     [
         (("--query", "token", "--token-budget", "-1"), 2, "--token-budget"),
-        (("--query", "token", "--token-budget", "1" + "0" * 30), 2, "--token-budget"),
+        (("--query", "token", "--token-budget", "1" + "0" * 30), 1, "give a number from 0 to 1,000,000,000"),
         (("--query", "token", "--token-budget", "many"), 2, "--token-budget"),
         (("--query", "token", "--tokenizer", "bpe"), 2, "bpe"),
         (("--query", "token", "--model", ""), 1, "--model is ''"),
@@ -94,6 +95,10 @@ def test_tokens_of_a_model_that_is_not_here(db: str, here: Callable) -> None:
 def test_what_cannot_be_asked(db: str, here: Callable, arguments: tuple[str, ...], status: int, sentence: str) -> None:
     done = here("context", "--db", db, *arguments)
     assert (done.status, sentence in done.err.decode()) == (status, True)
+
+
+def test_the_budget_that_help_names_is_the_one_that_counts(here: Callable) -> None:
+    assert f"default: ({BUDGET})" in here("context", "--help").out.decode()
 
 
 def test_an_empty_query_gives_the_constraints(db: str, here: Callable) -> None:

@@ -1,4 +1,4 @@
-"""`bankml init` and its `--status`: the seed's scenarios, and that every failure is one sentence."""
+"""`bankml init` and its `--status`: each scenario, and that every failure is one sentence."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def test_default_init(command, stocked_home: Path) -> None:
 
 @pytest.mark.usefixtures("stocked_home")
 def test_init_in_a_folder_of_the_users_own(here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """~/.kb/kb.db where there is a ~/.kb and no BANKML_HOME, as the seed has it."""
+    """~/.kb/kb.db where there is a ~/.kb and no BANKML_HOME."""
     models = os.environ["BANKML_HOME"]
     monkeypatch.delenv("BANKML_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""The seed's scenarios with models of a hub: `init --model`, `reindex --model`, and a graph that is not ours."""
+"""Models of a hub: `init --model`, `reindex --model`, and a graph that is not ours."""
 
 import json
 from pathlib import Path

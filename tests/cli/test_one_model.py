@@ -1,4 +1,4 @@
-"""The seed's scenarios of one model for one store, over the real commands."""
+"""One model for one store, over the real commands."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`bankml reindex`: the seed's scenarios, and what else a user meets."""
+"""`bankml reindex`: each scenario, and what else a user meets."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""`bankml remember`, `decide` and `feedback` as they are typed."""
+"""`bankml remember` and `decide` as they are typed."""
 
 import io
 import sys
@@ -9,7 +9,7 @@ import bankml
 from bankml.cli.remember import LONGEST
 from bankml.memory.draft import CONTENT
 from bankml.settings import Settings
-from bankml.store import Bound, Store, config, feedback, place, records
+from bankml.store import Bound, Store, assertions, config, place, records
 from tests.library.whole import count
 
 
@@ -78,7 +78,7 @@ def test_embedding_is_left_out_where_that_is_wanted(here, stocked_home, monkeypa
 
 
 def test_all_that_can_be_given_is_kept(here, within):
-    old = here("remember", "Old", "It was so.", "--json").out.lines[0]["id"]
+    old = here("remember", "Old", "It was so.", "--session", "s1", "--json").out.lines[0]["id"]
     options = ["--tags", "auth, ttl", "--tags", "http", "--paths", "a.py,../.git", "--paths", "c,d.py"]
     options += ["--reasoning", "shorter annoys", "--confidence", "0.5", "--supersedes", old]
     options += ["--session", "s1", "--valid-from", "2026-01-01T00:00:00Z", "--agent", "a test"]
@@ -91,7 +91,7 @@ def test_all_that_can_be_given_is_kept(here, within):
     assert found.root == bytes(within)
     assert found.provenance == {"by": "bankml decide", "bankml": bankml.__version__, "agent": "a test"}
     with store() as kb, kb.reading() as db:
-        assert records.assertions(db, found.id)[0].valid_from == 1_767_225_600_000_000
+        assert assertions.of(db, found.id)[0].valid_from == 1_767_225_600_000_000
     plain = here("remember", "--category", "constraint", "--namespace", "global", "t", "c", "--json").out.lines[0]
     assert (record(plain["id"]).category, record(plain["id"]).namespace) == ("constraint", "global")
 
@@ -106,33 +106,13 @@ def test_what_a_record_says_is_revised(here, within):
     assert here("remember", "--revise", first, "--confidence", "0.25").status == 0
     assert (record(first).content, record(first).confidence) == ("In two hours.", 0.25)
     with store() as kb, kb.reading() as db:
-        assert [each.content for each in records.assertions(db, first)] == ["In an hour.", *["In two hours."] * 2]
+        assert [each.content for each in assertions.of(db, first)] == ["In an hour.", *["In two hours."] * 2]
     again = here("remember", "--revise", first, "In two hours.")
     assert again.out == f"{first} is there already\n".encode()
     two = here("remember", "--revise", first, "A title", "A content")
     assert (two.status, b"a record keeps its title" in two.err) == (1, True)
     other = here("remember", "--revise", first, "x", "--tags", "a")
     assert b"--tags cannot be given with --revise" in other.err
-
-
-def test_feedback_is_kept_and_said(here, within):
-    first = here("remember", "Sessions expire", "In an hour.", "--json").out.lines[0]["id"]
-    done = here("feedback", first, "wrong", "--note", "it is two", "--agent", "me", "--json")
-    assert done.out.lines == [
-        {"id": first, "verdict": "wrong", "status": "active", "freshness": "stale", "confidence": 0.5}
-    ]
-    assert here("feedback", first, "archive").out == f"{first} is archived, stale, of confidence 0.5\n".encode()
-    with store() as kb, kb.reading() as db:
-        assert [(each.verdict, each.note) for each in feedback.of(db, first)] == [
-            ("wrong", "it is two"),
-            ("archive", ""),
-        ]
-    assert b"the verdict is 'good'" in here("feedback", first, "good").err
-
-
-def test_feedback_makes_no_store(here):
-    done = here("feedback", "rec_1", "helpful")
-    assert (done.status, b"there is no knowledge base at" in done.err) == (1, True)
 
 
 @pytest.fixture

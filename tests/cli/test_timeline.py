@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bankml.cli.events import AROUND, shortened
+from bankml.cli.events import AROUND, compared, shortened
 from bankml.memory.changes import Change
-from bankml.store import Store, records
-from bankml.store.record import Feedback
+from bankml.store import Feedback, Store, assertions, feedback
 from tests.memory.written import DAY, record_id, said, write
 
 
@@ -19,9 +18,9 @@ def db(tmp_path: Path) -> str:
     with Store.create(path) as store:
         write(store, 1, "Token life", [said("A token lives for an hour.", DAY, confidence=0.5)], category="decision")
         with store.writing() as db:
-            records.asserted(db, record_id(1), said("A token lives for a day.", 3 * DAY))
-            records.asserted(db, record_id(1), said("A token lives for an hour and more.", DAY, 2 * DAY, 5 * DAY))
-            records.said(db, record_id(1), Feedback("stale", "ask\nAnn", 4 * DAY))
+            assertions.put(db, record_id(1), said("A token lives for a day.", 3 * DAY))
+            assertions.put(db, record_id(1), said("A token lives for an hour and more.", DAY, 2 * DAY, 5 * DAY))
+            feedback.put(db, record_id(1), Feedback("stale", "ask\nAnn", 4 * DAY))
         write(store, 2, "Older", superseded_by=record_id(1), status="superseded")
     return str(path)
 
@@ -69,24 +68,30 @@ def test_drawn_with_what_changed(db: str, terminal: Callable) -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
     assert lines == [
         f"Token life  {record_id(1)}  decision, active",
-        "● true from 1970-01-02T00:00:00.000000Z until 1970-01-04T00:00:00.000000Z  confidence 0.5",
+        "● true from 1970-01-02 00:00:00Z until 1970-01-04 00:00:00Z  confidence 0.5",
         "│ A token lives for an hour.",
         "│",
-        "● true from 1970-01-04T00:00:00.000000Z on  confidence 1",
+        "● true from 1970-01-04 00:00:00Z on  confidence 1, was 0.5",
         "│ A token lives for ana hourday.",
         "│",
-        "○ stale  1970-01-05T00:00:00.000000Z",
+        "○ stale  1970-01-05 00:00:00Z",
         "│ ask",
         "│ Ann",
         "│",
-        "● true from 1970-01-02T00:00:00.000000Z until 1970-01-03T00:00:00.000000Z  recorded "
-        "1970-01-06T00:00:00.000000Z  confidence 1",
+        "● true from 1970-01-02 00:00:00Z until 1970-01-03 00:00:00Z  recorded 1970-01-06 00:00:00Z  "
+        "confidence 1, was 0.5",
         "│ A token lives for an hour and more.",  # beside what held then, not beside what was recorded before
         "│",
         f"└ supersedes {record_id(2)}",
     ]
     assert re.search(r"\x1b\[9;31man\x1b\[0m\x1b\[1;32ma\x1b\[0m", shown)
     assert re.search(r"hour\x1b\[1;32m and more\x1b\[0m\.", shown)
+
+
+def test_what_changed_has_signs_where_there_are_no_colours() -> None:
+    before, after = said("for an hour", DAY), said("for a day\x1b", 2 * DAY)
+    assert compared(before, after, False, True).plain == "for [-an-]{+a+} [-hour-]{+day\ufffd+}"
+    assert compared(None, after, False, True).plain == "for a day\ufffd"
 
 
 def test_texts_cannot_abuse_a_terminal(tmp_path: Path, terminal: Callable, here: Callable) -> None:

@@ -20,7 +20,8 @@ from oracle import seeded
 
 def asked(number: int, cosines: list[float], answer: int | None, language: str = "en") -> Asked:
     features = np.column_stack([cosines, np.full(len(cosines), 0.5)])
-    return Asked(language, answer is not None, number, Results(features, np.arange(len(cosines)) == answer))
+    own = np.arange(len(cosines)) == answer
+    return Asked(language, answer is not None, number, Results(features, own, features, own))
 
 
 SOME = [
@@ -41,6 +42,18 @@ def test_the_floor_is_between_both_kinds_and_the_curve_grows() -> None:
     assert one.score(0.65, 0.5) > 0.5 > one.score(0.4, 0.5)
 
 
+def test_the_curve_is_of_the_pairs_at_even_odds() -> None:
+    """Whatever is shown: halfway between few that are about the query and many that are not is an even chance."""
+
+    def one(number: int, answered: bool, cosine: float) -> Asked:
+        shown = np.array([[0.99, 0.9], [0.01, 0.9]])
+        results = Results(shown, np.array([False, False]), np.array([[cosine, 0.5]]), np.array([answered]))
+        return Asked("en", answered, number, results)
+
+    some = [one(number, True, 0.6) for number in range(4)] + [one(number, False, 0.2) for number in range(40)]
+    assert fitted("m", "0" * 64, some).score(0.4, 0.5) == pytest.approx(0.5, abs=1e-3)
+
+
 def test_nobody_is_judged_by_what_has_seen_it() -> None:
     """Half of the questions say the opposite: who is judged by the others is judged wrongly, every one."""
     told = [asked(number, [0.9, 0.1], number % 2) for number in range(20)]
@@ -56,7 +69,8 @@ def test_figures() -> None:
     assert (line.scope, line.questions, line.probes) == ("all", 8, 6)
     assert (line.auc_cosine, line.auc_score, line.found, line.false_alarms) == (1, 1, 1, 0)
     assert line.auc_near == 1  # without its answer each has 0.4
-    assert line.brier < line.base
+    assert (line.likely, line.likely_alarms) == (1, 0)
+    assert line.brier < 0.25
 
 
 def test_a_language_whose_probes_pass_is_told() -> None:

@@ -1,6 +1,7 @@
 """Newton's method beside a search of all weights on ever finer grids."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from bankml.errors import InputError
 from bankml.evaluation import logistic
 
 
-def best_of_grids(design: np.ndarray, labels: np.ndarray, ridge: float) -> np.ndarray:
+def best_of_grids(design: np.ndarray, labels: np.ndarray, counting: np.ndarray, ridge: float) -> np.ndarray:
     """Weights of the least loss: 9 values of each, around the best so far, 40 times, ever nearer."""
     centre, width = np.zeros(design.shape[1]), 8.0
     for _ in range(60):
         around = itertools.product(*(np.linspace(one - width, one + width, 5) for one in centre))
-        centre = np.array(min(around, key=lambda some: logistic.loss(design, labels, np.array(some), ridge)))
+        centre = np.array(min(around, key=lambda some: logistic.loss(design, labels, counting, np.array(some), ridge)))
         width *= 0.7
     return centre
 
@@ -26,12 +27,14 @@ def test_the_optimum_of_a_search_of_all_weights(seed: int) -> None:
     chance = np.random.default_rng(seed)
     features = chance.normal([0.5, 0.3], [0.1, 0.2], (60, 2))
     labels = chance.random(60) < 1 / (1 + np.exp(-8 * (features[:, 0] - 0.5) - 3 * (features[:, 1] - 0.4)))
-    found = logistic.fit(features, labels, ridge=0.7)
-    mean, deviation = features.mean(axis=0), features.std(axis=0)
+    counting = chance.uniform(0.2, 3, 60)
+    found = logistic.fit(features, labels, 0.7, counting)
+    mean = counting @ features / counting.sum()
+    deviation = np.sqrt(counting @ (features - mean) ** 2 / counting.sum())
     design = np.column_stack([np.ones(60), (features - mean) / deviation])
     slopes = found[1:] * deviation
     ours = np.array([found[0] + found[1:] @ mean, *slopes])
-    assert np.allclose(ours, best_of_grids(design, labels.astype(float), 0.7), atol=1e-4)
+    assert np.allclose(ours, best_of_grids(design, labels.astype(float), counting, 0.7), atol=1e-4)
 
 
 def test_it_finds_what_made_the_labels() -> None:
@@ -66,6 +69,16 @@ def test_no_step_aside_is_better(rows: list[tuple[float, float, bool]]) -> None:
     deviation = np.where(features.std(axis=0) > 0, features.std(axis=0), 1.0)
     design = np.column_stack([np.ones(len(rows)), (features - features.mean(axis=0)) / deviation])
     own = np.array([first[0] + first[1:] @ features.mean(axis=0), *(first[1:] * deviation)])
-    least = logistic.loss(design, labels.astype(float), own, logistic.RIDGE)
+    lost = partial(logistic.loss, design, labels.astype(float), np.ones(len(rows)), ridge=logistic.RIDGE)
     for step in itertools.product((-0.01, 0, 0.01), repeat=3):
-        assert logistic.loss(design, labels.astype(float), own + step, logistic.RIDGE) >= least - 1e-9
+        assert lost(own + step) >= lost(own) - 1e-9
+
+
+def test_even_odds_are_those_of_repeated_rows() -> None:
+    chance = np.random.default_rng(3)
+    features, labels = chance.normal(size=(30, 2)), np.arange(30) < 10
+    counted = logistic.fit(features, labels, 0.5, logistic.even(labels))
+    twice = np.concatenate([np.flatnonzero(labels), np.arange(30)])
+    assert logistic.even(labels[twice]).tolist() == [1.0] * 40
+    assert logistic.even(labels).sum() == pytest.approx(30)
+    assert np.allclose(counted, logistic.fit(features[twice], labels[twice], 0.5 * 40 / 30))

@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -89,6 +90,22 @@ def test_results_carry_the_cosine_of_the_best_passage(shelf: Shelf, model: Model
     assert len(found.features) == min(SHOWN, len(DOCUMENTS))
     (off,) = shelf.results(["nothing"], [None])
     assert not off.answers.any()
+
+
+def test_what_is_about_a_query_and_what_is_not() -> None:
+    """Of nine documents on a half circle: the answer, though it ranks fourth, and the seventh of the other eight."""
+    angles = np.linspace(0, np.pi, 9)
+    rows = np.column_stack([np.cos(angles), np.sin(angles)]).astype(np.float32)
+    made = SimpleNamespace(documents=lambda texts: rows[: len(texts)], queries=lambda texts: rows[[0] * len(texts)])
+    documents = {str(number): "hens" for number in range(9)}
+    held = Shelf(Language("en", documents, {}, 0, 0), Cut(["hens"] * 9, np.arange(9)), made)
+    (own,), (off,) = held.results(["words"], ["3"]), held.results(["words"], [None])
+    assert own.about.tolist() == [True, False]
+    assert own.pairs[:, 0] == pytest.approx(np.cos(angles[[3, 7]]), abs=1e-6)
+    assert off.about.tolist() == [False] * 3
+    assert off.pairs[:, 0] == pytest.approx(np.cos(angles[:3]), abs=1e-6)
+    alone = Shelf(Language("en", {"3": "hens"}, {}, 0, 0), Cut(["hens"], np.arange(1)), made)
+    assert alone.results(["words"], ["3"])[0].about.tolist() == [True]
 
 
 def test_a_model_with_random_weights_knows_no_language_and_minilm_knows_english(

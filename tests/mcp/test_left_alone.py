@@ -12,7 +12,7 @@ import pytest
 
 from bankml.library.upkeep import doctor
 from bankml.settings import Settings
-from bankml.store import Store, records
+from bankml.store import Store, assertions, records
 from tests.mcp.agents import connected, environment, listening, over_stdio, wired
 
 FACT = {"title": "Harbour", "content": "The ferry leaves from the north pier at nine."}
@@ -152,7 +152,7 @@ def test_killed_while_it_remembers_the_store_is_whole(own: Path, answered: int) 
     with Store.open(own / "kb.db") as store, store.reading() as db:
         assert len(records.several(db, made)) == answered
         for (id,) in db.execute("SELECT id FROM records").fetchall():
-            assert records.assertions(db, id)
+            assert assertions.of(db, id)
             assert records.chunk_ids(db, id)
     wrong = {found.check for found in doctor.examine(own / "kb.db", Settings.read()) if not found.ok}
     assert wrong <= {"model", "coverage"}  # there is none in this process's home; some had no time for theirs

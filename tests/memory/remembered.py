@@ -6,7 +6,7 @@ from typing import Any
 from bankml.embedders import Embedder
 from bankml.library.model import binding
 from bankml.library.model.fingerprint import fingerprint
-from bankml.store import Cited, Record, Store, records, vectors
+from bankml.store import Assertion, Cited, Record, Store, assertions, records, vectors
 from bankml.store.record import passage
 
 SECOND = 1_000_000  # microseconds
@@ -24,12 +24,16 @@ def record(number: int, title: str, content: str = "", *paths: str | bytes, **mo
 def remember(
     store: Store, embedder: Embedder | None, *given: Record, passages: Sequence[str] | None = None
 ) -> list[int]:
-    """Puts them, embedded where there is an embedder; the ids of the new passages. `passages`: of each record."""
+    """Puts and asserts them, embedded where there is an embedder; the ids of the new passages.
+
+    `passages`: of each record.
+    """
     found: list[int] = []
     for one in given:
         texts = passages or [one.content]
         with store.writing() as db:
             added = records.put(db, one, [passage(text, one.title, 0, 9) for text in texts], "1").added
+            assertions.put(db, one.id, Assertion(one.content, one.confidence, one.created_at, None, one.created_at))
             ids = [id for id, _ in added]
             if embedder and ids:
                 binding.check(db, embedder)

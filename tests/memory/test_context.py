@@ -18,9 +18,9 @@ from bankml.memory.draft import Draft
 from bankml.memory.recall.recaller import Recaller
 from bankml.memory.writing import remember
 from bankml.settings import Settings
-from bankml.store import Cited, Store
-from bankml.store.record import CATEGORIES
-from tests.memory.written import record_id, write
+from bankml.store import Cited, Record, Store
+from bankml.store.record import CATEGORIES, Freshness
+from tests.memory.written import record_id, write, write_in
 
 MUCH = 100_000
 
@@ -115,6 +115,37 @@ def test_hundreds_of_constraints_leave_room_for_candidates(store: Store) -> None
     assert {left.id for left in small.excluded}.isdisjoint(ids(small)["Constraints"])
 
 
+def test_more_constraints_than_a_query_has_results_leave_room_for_candidates(store: Store) -> None:
+    with store.writing() as db:
+        for number in range(1200):
+            write_in(db, number, f"Token token {number}", category="constraint")
+        for number in range(1200, 1200 + CANDIDATES + NAMED):
+            write_in(db, number, f"A much longer title with token {number}")
+    found = packed(store, "token")
+    assert {title: len(some) for title, some in ids(found).items()} == {"Constraints": 1200, "Facts": CANDIDATES}
+    assert len(found.excluded) == NAMED
+
+
+def test_what_the_budget_has_no_room_for_is_not_read(store: Store) -> None:
+    with store.writing() as db:
+        for number in range(1200):
+            title, content = ("Token", "small") if number == 7 else (f"Token {number} {'t' * 300}", "word " * 100)
+            write_in(db, number, title, category="constraint", content=content)
+    looked_at: list[str] = []
+
+    def seen(record: Record) -> Freshness:
+        looked_at.append(record.id)
+        return "current"
+
+    found = pack(Recaller(Searcher(store, no_model), seen), "else", budget=600)
+    assert 2 <= len(ids(found)["Constraints"]) <= 5
+    assert record_id(7) in ids(found)["Constraints"]
+    assert len(looked_at) < 200
+    assert len(found.excluded) == 1200 - len(ids(found)["Constraints"])
+    assert all(left.reason.startswith("budget: ") for left in found.excluded)
+    assert {len(left.title) for left in found.excluded} == {200}
+
+
 def test_what_does_not_fit_is_left_out_whole_and_a_smaller_one_taken(store: Store) -> None:
     write(store, 1, "Token token token", content="token " * 300)
     write(store, 2, "Token", content="small")
@@ -143,14 +174,34 @@ def test_the_task_ranks_too(store: Store) -> None:
 
 
 def test_active_records_of_the_project_and_the_session_alone(store: Store) -> None:
-    for number, category in enumerate(("constraint", "fact")):
-        write(store, 10 * number, "Token", category=category, status="archived")
-        write(store, 10 * number + 1, "Token", category=category, namespace="organization")
-        write(store, 10 * number + 2, "Token", category=category, namespace="global")
-        write(store, 10 * number + 3, "Token", category=category, namespace="session", session="mine")
-        write(store, 10 * number + 4, "Token", category=category, namespace="session", session="theirs")
-    assert ids(packed(store, "token")) == {}
-    assert ids(packed(store, "token", session="mine")) == {"Constraints": [record_id(3)], "Facts": [record_id(13)]}
+    """Each says something else: one that did not belong would be no duplicate."""
+    for start, category in ((0, "constraint"), (10, "fact")):
+        for number, how in enumerate(
+            (
+                {"status": "archived"},
+                {"namespace": "organization"},
+                {"namespace": "global"},
+                {"namespace": "session", "session": "mine"},
+                {"namespace": "session", "session": "theirs"},
+            ),
+            start,
+        ):
+            write(store, number, f"Token {number}", category=category, **how)
+    alone, mine = packed(store, "token"), packed(store, "token", session="mine")
+    assert (ids(alone), alone.excluded) == ({}, [])
+    assert (ids(mine), mine.excluded) == ({"Constraints": [record_id(3)], "Facts": [record_id(13)]}, [])
+
+
+def test_a_sessions_own_constraints_are_candidates(store: Store) -> None:
+    """Ranked with the others, so neither leaves the other out."""
+    with store.writing() as db:
+        for number in range(200):
+            write_in(db, number, f"Token {number}", category="constraint", namespace="session", session="mine")
+        for number in range(200, 260):
+            write_in(db, number, f"Token {number}")
+    shown = {title: len(some) for title, some in ids(packed(store, "token", session="mine")).items()}
+    assert sum(shown.values()) == CANDIDATES
+    assert min(shown.values()) > 5
 
 
 def test_a_long_content_is_cut_with_a_mark_and_what_was_looked_for(store: Store) -> None:
@@ -196,7 +247,7 @@ def test_the_status_says_what_is_in_it(store: Store) -> None:
     write(store, 2, "Token life")
     status = packed(store, "token").status
     assert status.startswith("2 records in ")
-    assert " · 1 constraint pinned first · 2 of 2 records · BM25 (FTS5) alone: no model here · " in status
+    assert " · 1 constraint pinned first · of others 1 of 1 records · BM25 (FTS5) alone: no model here · " in status
     assert status.endswith("no peers and nothing of the organization or global")
 
 

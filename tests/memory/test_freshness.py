@@ -9,8 +9,9 @@ import pytest
 
 from bankml.errors import InputError
 from bankml.memory import cited as citing
+from bankml.memory import freshness
 from bankml.memory.cited import LARGEST, cited, relative, taken
-from bankml.memory.freshness import seen
+from bankml.memory.freshness import Look, Sha256, seen
 from bankml.memory.root import here, root
 from bankml.store import Cited, Record
 
@@ -184,3 +185,56 @@ def test_times_that_no_store_can_hold(repository, record):
 
     assert citing.modified(Far) == 2**63 - 1
     assert citing.modified(state) == state.st_mtime_ns
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The files that are read from now on."""
+    found, hashed = [], citing.hashed
+    monkeypatch.setattr(freshness, "hashed", lambda full: found.append(os.path.basename(full)) or hashed(full))
+    return found
+
+
+def test_a_file_that_was_touched_is_read_once(repository, record, read):
+    made, path = record("src/auth.py"), repository / "src" / "auth.py"
+    remembered = Sha256()
+    touch(path, 5 * DAY)
+    for _ in range(3):
+        assert Look(remembered=remembered).seen(made) == "current"
+    assert read == [b"auth.py"]
+    path.write_text("TTL = 7200\n")  # of the same size
+    touch(path, 5 * DAY)  # and of the same time
+    for _ in range(3):
+        assert Look(remembered=remembered).seen(made) == "needs_review"
+    assert read == [b"auth.py"] * 2
+
+
+def test_a_file_that_was_changed_a_moment_ago_is_read_again(repository, record, read):
+    """Within a tick of the clock it may change without another time."""
+    made = record("src/auth.py")
+    (repository / "src" / "auth.py").write_text("TTL = 7200\n")
+    for _ in range(2):
+        assert seen(made) == "needs_review"
+    assert len(read) == 2
+
+
+def test_an_answer_reads_no_more_than_it_may(repository, record, read):
+    """Past that a changed time is a change."""
+    for name in "abc":
+        (repository / name).write_text("12345678")
+    made = [record(name) for name in "abc"]
+    for name in "abc":
+        touch(repository / name, 5 * DAY)
+    look = Look(20, Sha256())
+    assert [look.seen(one) for one in made] == ["current", "current", "needs_review"]
+    assert read == [b"a", b"b"]
+
+
+def test_what_is_remembered_is_bounded(repository, record, read):
+    made = [record(name) for name in ("README.md", "src/auth.py")]
+    for name in ("README.md", "src/auth.py"):
+        touch(repository / name, 5 * DAY)
+    remembered = Sha256(1)
+    for one in (*made, *reversed(made)):
+        assert Look(remembered=remembered).seen(one) == "current"
+    assert read == [b"README.md", b"auth.py", b"README.md"]

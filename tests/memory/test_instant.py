@@ -26,3 +26,10 @@ def test_zones_and_dates():
 def test_what_is_no_time_is_named(text):
     with pytest.raises(InputError, match="as_of is "):
         instant.parse(text, "as_of")
+
+
+def test_of_a_long_text_only_the_beginning_is_named():
+    with pytest.raises(InputError) as raised:
+        instant.parse("9" * 90_000, "as_of")
+    assert len(str(raised.value)) < 200
+    assert "as_of is '9999" in str(raised.value)

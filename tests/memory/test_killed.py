@@ -10,7 +10,7 @@ import time
 import pytest
 
 from bankml.library.upkeep.doctor.records import records as whole_records
-from bankml.store import Store, records
+from bankml.store import Store, assertions, records
 from oracle import seeded
 from tests.library.whole import count, faults
 
@@ -130,7 +130,7 @@ def check(path, said):
         with store.reading() as db:
             for word, record_id in said:
                 assert records.find(db, record_id), (word, record_id)
-                told = records.assertions(db, record_id)
+                told = assertions.of(db, record_id)
                 assert len(told) >= ["wrote", "revised", "judged"].index(word) + 1
                 assert sum(each.valid_to is None for each in told) <= 1
 

@@ -96,12 +96,13 @@ def test_what_a_model_of_few_positions_clips_is_counted(tmp_path):
     assert all(draft.text[passage.start : passage.end] == passage.text for passage in made.passages)
 
 
-def test_a_model_that_cannot_count_leaves_an_estimate(configuration, embedder):
+@pytest.mark.parametrize("error", [UnavailableError("it is gone"), OSError(5, "an error of a disk"), MemoryError()])
+def test_a_model_that_cannot_count_leaves_an_estimate(configuration, error):
     class Gone:
         context_length = 64
 
         def count(self, texts):
-            raise UnavailableError("it is gone")
+            raise error
 
     draft = Draft.of("t", "c " * 500)
     assert cut(draft.title, draft.text, Gone(), configuration) == cut(draft.title, draft.text, None, configuration)

@@ -1,5 +1,6 @@
 """What the records of a project said at a time."""
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bankml.errors import InputError
 from bankml.lexical import Index
 from bankml.library.search.searcher import MOST, Searcher
 from bankml.memory import instant
+from bankml.memory import past as memory_past
 from bankml.memory.past import as_of, held
 from bankml.memory.recall.recalled import Recalled
 from bankml.memory.recall.recaller import Recaller
@@ -156,6 +158,26 @@ def test_the_status_says_how_narrow_it_is(store: Store) -> None:
     )
     assert "no letter and no digit" in past(store, "?!", DAY).status
     assert past(store, "?!", DAY).results == []
+
+
+def test_what_held_is_told_by_an_index_alone(store: Store) -> None:
+    with store.writing() as db:
+        db.execute("CREATE INDEX IF NOT EXISTS assertions_valid ON assertions (valid_from, valid_to, record_id)")
+        plan = "\n".join(row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {memory_past.HOLDING}", {"at": DAY}))
+    assert re.search("assertions USING COVERING INDEX assertions_valid", plan), plan
+
+
+def test_what_held_is_remembered_until_something_is_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(store, 1, "Token", [said("life", DAY)])
+    recaller = Recaller(Searcher(store, no_model))
+    asked = memory_past.HOLDING
+    assert len(as_of(recaller, "token", DAY).results) == 1
+    monkeypatch.setattr(memory_past, "HOLDING", "SELECT document_id FROM records WHERE :at IS NULL")
+    assert len(as_of(recaller, "token life", DAY).results) == 1
+    assert as_of(recaller, "token", 2 * DAY).results == []
+    monkeypatch.setattr(memory_past, "HOLDING", asked)
+    write(store, 2, "Token", [said("kind", DAY)])
+    assert len(as_of(recaller, "token", DAY).results) == 2
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00Z", "9999-12-31T23:59:59+00:00", "2026-01-31", "2026-01-31T09:30"])

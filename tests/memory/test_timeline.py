@@ -3,18 +3,18 @@
 import pytest
 
 from bankml.errors import InputError
-from bankml.memory.timeline import PREVIEW, timeline
-from bankml.store import Store, records
-from bankml.store.record import Feedback
+from bankml.memory.recall.compact import PREVIEW
+from bankml.memory.timeline import timeline
+from bankml.store import Feedback, Store, assertions, feedback
 from tests.memory.written import DAY, record_id, said, write
 
 
 def test_everything_in_the_order_it_was_recorded_in(store: Store) -> None:
     write(store, 1, "Token life", [said("an hour", 10 * DAY, confidence=0.5, provenance={"agent": "a"})])
     with store.writing() as db:
-        records.asserted(db, record_id(1), said("a week, it was", 2 * DAY, 3 * DAY, 30 * DAY))
-        records.asserted(db, record_id(1), said("a day", 20 * DAY))
-        records.said(db, record_id(1), Feedback("stale", "see the new policy", 40 * DAY, {"agent": "b"}))
+        assertions.put(db, record_id(1), said("a week, it was", 2 * DAY, 3 * DAY, 30 * DAY))
+        assertions.put(db, record_id(1), said("a day", 20 * DAY))
+        feedback.put(db, record_id(1), Feedback("stale", "see the new policy", 40 * DAY, {"agent": "b"}))
     write(store, 2, "Older", superseded_by=record_id(1), status="superseded")
     found = timeline(store, record_id(1)).object()
     assert found == {

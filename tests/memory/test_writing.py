@@ -12,8 +12,9 @@ from bankml.errors import BusyError, InputError, MismatchError, StoreError, Unav
 from bankml.library.upkeep.missing import embed_missing
 from bankml.library.upkeep.reindex import reindex
 from bankml.memory import embedding
+from bankml.memory.freshness import seen
 from bankml.memory.writing import Written, remember, revise
-from bankml.store import Assertion, Bound, records
+from bankml.store import Assertion, Bound, Cited, assertions, records
 from oracle import seeded
 from tests.library.whole import count, faults
 
@@ -25,7 +26,7 @@ def found(store, record_id):
 
 def history(store, record_id):
     with store.reading() as db:
-        return records.assertions(db, record_id)
+        return assertions.of(db, record_id)
 
 
 def test_a_record_is_written_with_its_assertion_its_words_and_its_vector(
@@ -93,17 +94,26 @@ def test_two_who_write_the_same_at_once_get_one_record(store, settings, draft, e
     assert count(store, "records") == 1
 
 
-def test_two_who_revise_one_record_at_once_are_told(store, settings, draft, embedder):
-    first = remember(store, settings, draft(), embedder)
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        lambda db, record: records.mark(db, record, 0, confidence=0.5),
+        lambda db, record: records.cite(db, record, [Cited(b"README.md")]),
+    ],
+    ids=["the confidence", "the cited files"],
+)
+def test_two_who_revise_one_record_at_once_are_told(store, settings, draft, embedder, meanwhile):
+    first = remember(store, settings, draft(paths=["src/auth.py"]), embedder)
     with ThreadPoolExecutor(1) as thread:
         with store.writing() as db:
             second = thread.submit(revise, store, settings, first.id, "Two hours.", choose=embedder)
             with pytest.raises(TimeoutError):
                 second.result(0.5)
-            records.mark(db, first.id, 0, confidence=0.5)
+            meanwhile(db, first.id)
+            before = records.find(db, first.id)
         with pytest.raises(InputError, match=f"{first.id} was revised by another meanwhile: read it again"):
             second.result(30)
-    assert found(store, first.id).content == draft().content
+    assert found(store, first.id) == before
 
 
 def test_a_title_and_a_content_that_read_alike_are_two_records(store, settings, draft, embedder):
@@ -139,6 +149,49 @@ def test_what_was_valid_before_it_was_written_ends_what_it_supersedes_then(store
     new = remember(store, settings, draft(supersedes=[old.id], valid_from=2000), embedder, clock)
     assert (history(store, old.id)[0].valid_from, history(store, old.id)[0].valid_to) == (1000, 2000)
     assert (history(store, new.id)[0].valid_from, history(store, new.id)[0].recorded_at) == (2000, clock.now)
+
+
+def test_a_session_takes_the_place_of_nothing_that_others_see(store, settings, draft, embedder, clock):
+    everybodys = remember(store, settings, draft(), embedder, clock).id
+    anothers = remember(store, settings, draft(session="s2"), embedder, clock).id
+    own = remember(store, settings, draft(session="s1"), embedder, clock).id
+    for theirs, whose in (everybodys, "of the namespace project"), (anothers, "of another session"):
+        before = found(store, theirs)
+        sentence = f"{theirs} is {whose}, and a record of the session 's1' takes the place of that session's alone"
+        with pytest.raises(InputError, match=sentence):
+            remember(store, settings, draft(title="new", session="s1", supersedes=[own, theirs]), embedder, clock)
+        assert found(store, theirs) == before
+    assert (count(store, "records"), found(store, own).status) == (3, "active")
+    new = remember(store, settings, draft(title="new", session="s1", supersedes=[own]), embedder, clock)
+    assert new.superseded == (own,)
+    promoted = remember(store, settings, draft(title="for all", supersedes=[new.id, anothers]), embedder, clock)
+    assert promoted.superseded == (new.id, anothers)
+
+
+def test_what_begins_later_is_written_when_it_does(store, settings, draft, embedder, clock):
+    """Else a query would say at once what holds only then."""
+    first = remember(store, settings, draft(), embedder, clock).id
+    before = found(store, first), history(store, first)
+    later = clock.now + 3_600_000_000
+    for write in (
+        lambda: revise(store, settings, first, "Two hours.", valid_from=later, choose=embedder, clock=clock),
+        lambda: remember(store, settings, draft(title="new", valid_from=later), embedder, clock),
+        lambda: remember(store, settings, draft(title="new", valid_from=later, supersedes=[first]), embedder, clock),
+    ):
+        with pytest.raises(InputError, match=r"it is to hold from 2023-11-14T23:.*, and now it is 2023-11-14T22:"):
+            write()
+    assert (found(store, first), history(store, first)) == before
+    assert count(store, "records") == 1
+
+
+def test_a_clock_that_is_a_little_ahead_says_now(store, settings, draft, embedder, clock):
+    first = remember(store, settings, draft(valid_from=clock.now + 30_000_000), embedder, clock).id
+    assert history(store, first)[0].valid_from == clock.now
+    revise(store, settings, first, "Two hours.", valid_from=clock.now + 30_000_000, choose=embedder, clock=clock)
+    assert history(store, first)[1].valid_from == clock.now
+    ahead = draft(title="new", valid_from=clock.now + 30_000_000, supersedes=[first])
+    remember(store, settings, ahead, embedder, clock)
+    assert history(store, first)[1].valid_to == clock.now
 
 
 @pytest.mark.parametrize("missing", ["rec_0123456789abcdef", "superseded", "archived"])
@@ -197,6 +250,41 @@ def test_a_revision_reads_the_cited_files_anew_or_takes_others(store, settings, 
     assert [file.path for file in found(store, first.id).cited] == [b"README.md"]
     with pytest.raises(InputError, match="outside"):
         revise(store, settings, first.id, paths=["/etc/passwd"], choose=embedder)
+
+
+def test_a_revision_that_changes_nothing_is_none(store, settings, draft, embedder, repository, clock):
+    wanted = draft(paths=["src/auth.py"], root=bytes(repository))
+    first = remember(store, settings, wanted, embedder, clock).id
+
+    def again(**given):
+        return revise(store, settings, first, wanted.content, choose=embedder, clock=clock, **given).existing
+
+    assert again()
+    assert again(paths=["src/auth.py"])
+    assert not again(valid_from=1000)
+    assert history(store, first)[-1].valid_from == 1000
+    with store.writing() as db:
+        records.mark(db, first, 0, freshness="stale")
+    assert not again()
+    assert found(store, first).freshness == "current"
+    (repository / "src" / "auth.py").write_text("TTL = 7200\n")
+    assert not again()
+    assert seen(found(store, first)) == "current"
+    assert again()
+    assert len(history(store, first)) == 4
+
+
+def test_a_revision_without_its_repository_keeps_what_was_seen_of_its_files(
+    store, settings, draft, embedder, repository
+):
+    wanted = draft(paths=["src/auth.py", "README.md"], root=bytes(repository))
+    first = remember(store, settings, wanted, embedder).id
+    before = found(store, first).cited
+    repository.rename(repository.with_name("away"))
+    revise(store, settings, first, "Two hours.", choose=embedder)
+    assert found(store, first).cited == before
+    revise(store, settings, first, paths=["README.md", "new.py"], choose=embedder)
+    assert found(store, first).cited == (before[1], Cited(b"new.py"))
 
 
 def test_only_what_is_active_is_revised(store, settings, draft, embedder):
@@ -263,12 +351,20 @@ def test_a_model_that_fails_never_fails_the_write(store, settings, draft, embedd
     assert (again.id, again.existing, again.embedded, again.why) == (done.id, True, 1, "")
 
 
-def test_a_model_that_is_not_here_never_fails_the_write(store, settings, draft):
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (UnavailableError("there is no model here"), "there is no model here"),
+        (OSError(24, "Too many open files"), "Too many open files"),
+        (MemoryError(), "there is no memory for the model: `bankml reindex --missing`"),
+    ],
+)
+def test_a_model_that_is_not_here_never_fails_the_write(store, settings, draft, error, why):
     def choose_none():
-        raise UnavailableError("there is no model here")
+        raise error
 
     done = remember(store, settings, draft(), choose_none)
-    assert (done.embedded, done.why) == (0, "there is no model here")
+    assert (done.embedded, why in done.why) == (0, True)
     assert found(store, done.id)
 
 

@@ -1,9 +1,10 @@
 """Records as tests need them, put into a store without a model."""
 
+import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from bankml.store import Assertion, Record, Store, records
+from bankml.store import Assertion, Record, Store, assertions, records
 from bankml.store.record import passage
 
 DAY = 86_400_000_000  # microseconds
@@ -22,12 +23,17 @@ def said(content: str, start: int, end: int | None = None, recorded: int | None 
     )
 
 
-def write(store: Store, number: int, title: str, assertions: Sequence[Assertion] = (), **more: Any) -> str:
+def write(store: Store, number: int, title: str, history: Sequence[Assertion] = (), **more: Any) -> str:
     """A record of these assertions, in the order they were recorded in; its content is the last one's."""
-    content = more.pop("content", assertions[-1].content if assertions else title)
-    record = Record(record_id(number), title, content, **{"created_at": number, "updated_at": number} | more)
     with store.writing() as db:
-        records.put(db, record, [passage(record.text, title, 0, 5)], "1")
-        for assertion in assertions:
-            records.asserted(db, record.id, assertion)
+        return write_in(db, number, title, history, **more)
+
+
+def write_in(db: sqlite3.Connection, number: int, title: str, history: Sequence[Assertion] = (), **more: Any) -> str:
+    """As `write`, for tests that write thousands in one transaction."""
+    content = more.pop("content", history[-1].content if history else title)
+    record = Record(record_id(number), title, content, **{"created_at": number, "updated_at": number} | more)
+    records.put(db, record, [passage(record.text, title, 0, 5)], "1")
+    for assertion in history:
+        assertions.put(db, record.id, assertion)
     return record.id

@@ -11,7 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from bankml.store import Assertion, Bound, Cited, DocumentRow, Passage, Record, Store, documents, records, vectors
+from bankml.store import (
+    Assertion,
+    Bound,
+    Cited,
+    DocumentRow,
+    Passage,
+    Record,
+    Store,
+    assertions,
+    documents,
+    records,
+    vectors,
+)
 from bankml.store.record import passage
 from bankml.store.schema import VERSION
 
@@ -48,7 +60,7 @@ def make(path: Path) -> None:
             ids = [number for number, _ in documents.replace(db, row, passages).added]
             _embed(db, ids)
         put = records.put(db, RECORD, [passage(RECORD.content, RECORD.title, 0, 7)], "1")
-        records.asserted(db, RECORD.id, Assertion(RECORD.content, RECORD.confidence, NOW, None, NOW))
+        assertions.put(db, RECORD.id, Assertion(RECORD.content, RECORD.confidence, NOW, None, NOW))
         _embed(db, [number for number, _ in put.added])
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bankml.library.upkeep import doctor
 from bankml.settings import Settings
-from bankml.store import Bound, Store, config, records
+from bankml.store import Bound, Store, assertions, config, records
 from bankml.store.schema import VERSION
 from tests.store.schemas import BOUND, DOCUMENTS, FOLDER, RECORD
 
@@ -45,7 +45,7 @@ def test_it_opens_and_holds_what_it_held(path):
 def test_records_are_there_since_the_second(path):
     with Store.open(path) as store, store.reading() as db:
         found = records.find(db, RECORD.id)
-        said = records.assertions(db, RECORD.id)
+        said = assertions.of(db, RECORD.id)
     if "schema-1" in str(path.parent):
         assert found is None
     else:

@@ -6,6 +6,7 @@ from typing import Any
 from bankml.fusion import convex
 from bankml.library.search import sentence
 from bankml.library.search.matrix import Matrix
+from bankml.library.search.passages import Ids
 from bankml.library.search.ranking import NOTHING, Ranking
 from bankml.library.search.words import Words
 
@@ -40,10 +41,10 @@ class Arms:
         """Whether no arm has more than the `depth` best that were asked for."""
         return all(len(found.ids) < depth for found in (self.words or NOTHING, self.meaning.ranking))
 
-    def told(self, total: int) -> str:
-        """For the status."""
+    def told(self, total: int, documents: Ids | None = None) -> str:
+        """For the status. `documents`: their passages, which are counted alone; None: all are."""
         arm = self.meaning
-        embedded = 0 if arm.matrix is None else len(arm.matrix)
+        embedded = 0 if arm.matrix is None else arm.matrix.count(documents)
         if self.words is None and arm.why:
             return sentence.no_meaning(arm.why)
         if self.words is None:

@@ -41,6 +41,10 @@ class Matrix:
     def __len__(self) -> int:
         return sum(part.alive for part in self.parts)
 
+    def count(self, some: Ids | None = None) -> int:
+        """How many of some passages can be found; None: of all."""
+        return len(self) if some is None else sum(len(part.rows_of(some)) for part in self.parts)
+
     def living(self) -> Passages:
         """What can be found."""
         return Passages.joined([NONE, *(part.living() for part in self.parts)])

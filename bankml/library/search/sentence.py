@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+NO_DOCUMENTS = "there are no documents: run `bankml add PATH`; `bankml query` finds records"
 EMPTY = "the knowledge base is empty: run `bankml add PATH`"
 NOTHING_ASKED = "the query has no letter and no digit: give words or a question"
 AS_ASKED = "as asked"

@@ -61,10 +61,13 @@ class State:
         total, notes, explained = self.total(db), list[str](), dict[str, Any]()
         if not total:
             return Found([], sentence.sentence(0, 0, sentence.EMPTY), question.pending)
-        allowed: Ids | None = None
+        allowed = documents = None  # passages of documents that pass, of all documents; None: every passage
         if filters or records.exist(db):
             with _timed(explained, "filters"):
                 allowed = self.passing(db, filters, filters.allowed)
+                documents = self.passing(db, Filters(), Filters().allowed) if records.exist(db) else None
+        if documents is not None and not (total := len(documents)):
+            return Found([], sentence.sentence(0, 0, sentence.NO_DOCUMENTS), question.pending)
         if filters and allowed is not None:
             notes.append(sentence.passing(len(allowed)))
         depth = max(DEPTH * n, LEAST_DEPTH) if mode == "fused" else n
@@ -78,7 +81,7 @@ class State:
         if meaning.matrix and not meaning.why and len(meaning.matrix.foreign):
             notes.append(sentence.left_out(len(meaning.matrix.foreign)))
         found = hits(db, ranked, arms, question.vector, allowed)
-        status = sentence.sentence(len(found), total, arms.told(total), notes)
+        status = sentence.sentence(len(found), total, arms.told(total, documents), notes)
         return Found(found, status, question.pending, explained | arms.explained(), self.marks(db, query))
 
     def arms(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bankml.errors import StoreError
 from bankml.library.transfer.line import NAME, VERSION, Chunk, Document, End, Line, Model, encoded, vector_text
 from bankml.library.transfer.record_line import Record
-from bankml.store import Bound, DocumentRow, Store, records
+from bankml.store import Bound, DocumentRow, Store, assertions, feedback, records
 from bankml.store.record import TYPE
 
 
@@ -57,7 +57,7 @@ def _record(db: sqlite3.Connection, document_id: int, added_at: int, recipe: str
     if row is None or (record := records.find(db, row[0])) is None:
         raise StoreError(f"document {document_id} is a record's, and there is none: `bankml doctor` says what is wrong")
     document = document_id, added_at, recipe
-    return Record.of(record, document, records.assertions(db, record.id), records.feedback(db, record.id))
+    return Record.of(record, document, assertions.of(db, record.id), feedback.of(db, record.id))
 
 
 def _chunks(db: sqlite3.Connection, document_id: int, bound: Bound | None) -> Iterator[Chunk]:

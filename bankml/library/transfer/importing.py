@@ -12,7 +12,7 @@ from bankml.library.transfer.exporting import Moved
 from bankml.library.transfer.incoming import Export, Incoming, Part
 from bankml.library.transfer.record_line import Record
 from bankml.models import same
-from bankml.store import Assertion, Bound, Store, config, documents, records, vectors
+from bankml.store import Assertion, Bound, Store, assertions, config, documents, feedback, records, vectors
 
 
 @dataclass(slots=True)
@@ -73,17 +73,17 @@ def _put(db: sqlite3.Connection, document: Incoming, keep_ids: bool) -> int:
 
 def _say(db: sqlite3.Connection, line: Record) -> None:
     """What was asserted and told of a record, but for what the store has already; ends that the file knows are kept."""
-    open_ends = {_fact(each): each for each in records.assertions(db, line.id)}
+    open_ends = {_fact(each): each for each in assertions.of(db, line.id)}
     for assertion in line.said():
         here = open_ends.get(_fact(assertion))
         if here is None:
-            records.restore(db, line.id, assertion)
+            assertions.restore(db, line.id, assertion)
         elif here.valid_to is None and assertion.valid_to is not None:
-            records.end(db, here.id, assertion.valid_to)
-    told = records.feedback(db, line.id)
-    for feedback in line.told():
-        if feedback not in told:
-            records.said(db, line.id, feedback)
+            assertions.end(db, here.id, assertion.valid_to)
+    told = feedback.of(db, line.id)
+    for each in line.told():
+        if each not in told:
+            feedback.put(db, line.id, each)
 
 
 def _fact(assertion: Assertion) -> tuple[str, int, int]:

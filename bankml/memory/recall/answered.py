@@ -1,8 +1,9 @@
 """Candidates of one store or of several, ranked together, as they are given."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from bankml.memory.freshness import Look
 from bankml.memory.recall import sentence
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.candidates import Candidates
@@ -20,26 +21,26 @@ QUOTED = 0.5  # of the query's terms, by idf: what holds fewer is not taken apar
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A page of candidates. `repository`: "" for the asker's own, else a peer's name. `seen`: a record's freshness now.
+    """A page of candidates. `repository`: "" for the asker's own, else a peer's name.
 
-    `measured`: the calibration of the model whose cosines these are.
+    `seen`: a record's freshness now, no better than was said; None: by the files that it cites. `measured`: the
+    calibration of the model whose cosines these are.
     """
 
     page: Page
-    seen: Callable[[Record], Freshness]
+    seen: Callable[[Record], Freshness] | None = None
     measured: Calibration | None = None
     repository: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A record of a page. `freshness`: as it is now. `named`: by the query, or quoted."""
+    """A record of a page. `named`: by the query, or quoted."""
 
     source: Source
     found: Candidates
     document: int
     record: Record
-    freshness: Freshness
     named: bool
 
 
@@ -49,14 +50,13 @@ def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ())
     Where another store's candidates are among them no score is calibrated: each weighs words in its own corpus.
     """
     candidates = _candidates(asked, sources)
-    evidence = [_evidence(asked, each) for each in candidates.values()]
-    best = ranked(evidence, asked.fusion, asked.alpha)[: asked.n]
+    best, freshness = _best(asked, candidates)
     layered = any(each.source.repository for each in candidates.values())
     own = sources[0].page
     total = sum(source.page.total for source in sources)
     arms = next((source.page.arms for source in sources if source.page.found), own.arms)
     return Recalled(
-        [_memory(one, candidates[one.id], layered) for one in best],
+        [_memory(one, candidates[one.id], freshness[one.id], layered) for one in best],
         sentence.sentence(len(best), total, arms, [*own.notes, *notes]),
         own.pending,
         own.explained,
@@ -64,8 +64,26 @@ def answered(asked: Asked, sources: Sequence[Source], notes: Sequence[str] = ())
     )
 
 
+def _best(asked: Asked, candidates: Mapping[str, _Candidate]) -> tuple[list[Ranked], dict[str, Freshness]]:
+    """The n best, and the freshness of each. Files are looked at here, where nobody waits for a searcher.
+
+    Only those of records that are shown, or would be: what is seen lifts no record, so that the order is the one that a
+    look at all of them gives.
+    """
+    evidence = {id: _evidence(asked, each) for id, each in candidates.items()}
+    look, freshness = Look(), dict[str, Freshness]()
+    while True:
+        best = ranked(list(evidence.values()), asked.fusion, asked.alpha)[: asked.n]
+        if not (unseen := [one.id for one in best if one.id not in freshness]):
+            return best, freshness
+        for id in unseen:
+            of = candidates[id]
+            freshness[id] = (of.source.seen or look.seen)(of.record)
+            evidence[id] = replace(evidence[id], freshness=freshness[id])
+
+
 def _candidates(asked: Asked, sources: Sequence[Source]) -> dict[str, _Candidate]:
-    """By the record's id. Cited files are looked at here, where nobody waits for a searcher."""
+    """By the record's id."""
     candidates: dict[str, _Candidate] = {}
     for source in sources:
         if (found := source.page.found) is None:
@@ -73,9 +91,7 @@ def _candidates(asked: Asked, sources: Sequence[Source]) -> dict[str, _Candidate
         named = _named(asked, source.page, found)
         for document, record in source.page.records.items():
             if record.id not in candidates:
-                candidates[record.id] = _Candidate(
-                    source, found, document, record, source.seen(record), document in named
-                )
+                candidates[record.id] = _Candidate(source, found, document, record, document in named)
     return candidates
 
 
@@ -90,7 +106,7 @@ def _evidence(asked: Asked, of: _Candidate) -> Evidence:
         meaning_rank=found.meaning_ranks.get(document),
         by_id=document in found.by_id,
         named=of.named,
-        freshness=of.freshness,
+        freshness=record.freshness,
         status=record.status,
         confidence=record.confidence,
         updated_at=record.updated_at,
@@ -118,13 +134,13 @@ def _read(record: Record, passage: str) -> str:
     return record.text if len(record.content) <= READ else passage
 
 
-def _memory(one: Ranked, of: _Candidate, layered: bool) -> Memory:
+def _memory(one: Ranked, of: _Candidate, freshness: Freshness, layered: bool) -> Memory:
     found, document = of.found, of.document
     cosine, coverage = found.meaning.scores.get(document), found.coverage.get(document, 0.0)
     score, weak = judged(cosine, coverage, not found.arms.meaning.why, of.source.measured)
     return Memory(
         record=of.record,
-        freshness=of.freshness,
+        freshness=freshness,
         repository=of.source.repository,
         score=LAYERED if layered and isinstance(score, float) else score,
         cosine=cosine,

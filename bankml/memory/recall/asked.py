@@ -5,18 +5,18 @@ from typing import get_args
 
 from bankml.errors import InputError
 from bankml.library.search.searcher import MOST, Mode
-from bankml.memory.recall.identifiers import Identifiers
+from bankml.memory.recall.identifiers import CHARS, Identifiers
 from bankml.memory.recall.quotes import Quotes
 from bankml.memory.recall.relevance import ALPHA, Fusion
 from bankml.memory.recall.wanted import Wanted
 
 DEPTH = 3  # times n: so many records of each arm are ranked together
-LEAST_DEPTH = 24
+LEAST_DEPTH = 60  # so that of up to 20 results the first are the same, however many are asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`prefer`: categories; `root`: of who asks, b"" for nobody's."""
+    """`query`: the first `CHARS` of it; `prefer`: categories; `root`: of who asks, b"" for nobody's."""
 
     query: str
     n: int
@@ -52,6 +52,7 @@ class Asked:
             raise InputError(f"fusion is {fusion!r}; give convex or rrf")
         if not 0 <= alpha <= 1:
             raise InputError(f"alpha is {alpha!r}; give a number from 0 (words alone) to 1 (meaning alone)")
+        query = query[:CHARS]
         return cls(
             query, n, mode, fusion, alpha, wanted or Wanted(), prefer, root, Identifiers.of(query), Quotes.of(query)
         )

@@ -83,6 +83,11 @@ class Candidates:
         parts = () if self.arms.meaning.matrix is None else self.arms.meaning.matrix.parts
         return sum(len(part.rows_of(pool.passages)) for part in parts)
 
+    def foreign(self, pool: Pool) -> int:
+        """How many of the passages that pass have a vector of another recipe."""
+        matrix = self.arms.meaning.matrix
+        return 0 if matrix is None else int(isin(matrix.foreign.ids, pool.passages).sum())
+
 
 def candidates(
     db: sqlite3.Connection, state: State, asked: Asked, question: Question, pool: Pool, explained: dict[str, Any]
@@ -92,7 +97,7 @@ def candidates(
     A record of a hundred passages is one. Raises RebindError as `State.arms`.
     """
     arms, words, meaning = _arms(db, state, asked, question, pool, explained)
-    by_id, by_name = _named(db, pool, asked)
+    by_id, by_name = _named(db, state, pool, asked)
     newest = sorted(by_name)[-asked.depth :]
     documents = np.array(sorted({*words, *meaning, *by_id, *newest}), np.int64)
     inner = pool.within(documents)
@@ -127,7 +132,7 @@ def _arms(
         passages *= DEEPER
 
 
-def _named(db: sqlite3.Connection, pool: Pool, asked: Asked) -> tuple[frozenset[int], frozenset[int]]:
+def _named(db: sqlite3.Connection, state: State, pool: Pool, asked: Asked) -> tuple[frozenset[int], frozenset[int]]:
     """The documents of records that the query says the id of, and of those that it may name."""
     if not asked.identifiers:
         return frozenset(), frozenset()
@@ -135,8 +140,17 @@ def _named(db: sqlite3.Connection, pool: Pool, asked: Asked) -> tuple[frozenset[
     by_id = by_id[isin(by_id, pool.documents)]
     if asked.mode == "meaning":
         return frozenset(by_id.tolist()), frozenset()
-    by_name = naming.by_name(db, asked.identifiers, pool.documents)
-    return frozenset(by_id.tolist()), frozenset(by_name.tolist())
+    return frozenset(by_id.tolist()), frozenset(_by_name(db, state, pool, asked))
+
+
+def _by_name(db: sqlite3.Connection, state: State, pool: Pool, asked: Asked) -> set[int]:
+    """Of each name that is not common among those that pass, so that one that is keeps no other from being found."""
+    citing = (naming.citing(db, name) for name in naming.names(asked.identifiers))
+    holding = (naming.holding(db, literal, state.total(db)) for literal in asked.identifiers.literals)
+    every = [found[isin(found, pool.documents)] for found in citing]
+    every += [np.unique(pool.of(found[isin(found, pool.passages)])) for found in holding]
+    most = naming.common(pool.documents.size)
+    return {document for found in every if found.size <= most for document in found.tolist()}
 
 
 def _documents(pool: Pool, ranking: Ranking) -> list[int]:

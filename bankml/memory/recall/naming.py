@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from bankml.library.search.passages import isin
 from bankml.memory.recall.identifiers import DIGITS, Identifiers
 from bankml.store import words
 from bankml.store.record import PREFIX
@@ -16,6 +15,7 @@ from bankml.terms import tokens
 
 SHARE = 4  # a name that a quarter of the records bear identifies none of them,
 FEW = 16  # if these are more than a glance takes in
+MANY = 4096  # records that cite a file, of which nobody is looked at
 
 
 def by_id(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, int]:
@@ -31,23 +31,32 @@ def by_id(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def by_name(db: sqlite3.Connection, asked: Identifiers, passing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The documents (m,) of those that `passing` has whose records cite or may hold what is asked for; ascending."""
-    found = np.array(sorted({*_citing(db, asked.names), *_holding(db, asked.literals)}), np.int64)
-    found = found[isin(found, passing)]
-    return found[:0] if found.size > max(passing.size / SHARE, FEW) else found
+def names(asked: Identifiers) -> list[str]:
+    """Of the files that may be named, without their folders; each once."""
+    return sorted({file_name(name.encode("utf-8", "replace")) for name in asked.names})
 
 
-def _citing(db: sqlite3.Connection, names: Iterable[str]) -> Iterable[int]:
-    rows = db.execute(
-        """SELECT r.document_id FROM json_each(?) AS wanted JOIN cited ON cited.name = wanted.value
-        JOIN records r ON r.id = cited.record_id""",
-        (json.dumps(sorted({file_name(name.encode("utf-8", "replace")) for name in names})),),
+def citing(db: sqlite3.Connection, name: str) -> NDArray[np.int64]:
+    """The documents, ascending, of the records that cite a file of this name; none of a name that `MANY` bear."""
+    rows = db.execute("SELECT record_id FROM cited WHERE name = ? LIMIT ?", (name, MANY)).fetchall()
+    if len(rows) == MANY:
+        return np.zeros(0, np.int64)
+    found = db.execute(
+        "SELECT document_id FROM records WHERE id IN (SELECT value FROM json_each(?)) ORDER BY 1",
+        (json.dumps([row[0] for row in rows]),),
     )
-    return (row[0] for row in rows)
+    return np.fromiter((row[0] for row in found), np.int64)
 
 
-def _holding(db: sqlite3.Connection, literals: Iterable[str]) -> Iterable[int]:
-    for literal in literals:
-        if terms := tokens(literal):
-            yield from words.records_with(db, terms)
+def holding(db: sqlite3.Connection, literal: str, passages: int) -> NDArray[np.int64]:
+    """The passages, ascending, that may hold this; none of what is common among so many."""
+    if not (terms := tokens(literal)):
+        return np.zeros(0, np.int64)
+    most = common(passages) + 1
+    found = words.holding(db, terms, most)
+    return found[:0] if found.size == most else found
+
+
+def common(number: int) -> int:
+    """What more than so many of this number bear names none of them."""
+    return max(number // SHARE, FEW)

@@ -33,6 +33,7 @@ class Recaller:
     ) -> None:
         self.searcher = searcher
         self.seen = seen or freshness.seen
+        self._seen = seen
         self._calibrated = calibrated or _measured
 
     def recall(
@@ -79,7 +80,7 @@ class Recaller:
         return self.searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
 
     def _source(self, read: Page, repository: str = "") -> Source:
-        return Source(read, self.seen, self._calibrated(read.digest) if read.digest else None, repository)
+        return Source(read, self._seen, self._calibrated(read.digest) if read.digest else None, repository)
 
 
 def _measured(digest: str) -> Calibration | None:

@@ -2,7 +2,8 @@
 
 relevance = (α · meaning + (1 - α) · words, and half of it for what the query names exactly) · Π priors
 
-meaning: the cosine, scaled over the page; words: BM25 over the page's best. All of it is in 0…1.
+meaning: the cosine, scaled over the page; words: BM25 over the page's best, less where the query's words are hardly
+there. What has no vector yet is taken to mean as much as its words say. All of it is in 0…1.
 """
 
 import math
@@ -16,7 +17,8 @@ from bankml.memory.recall.priors import factors, recencies
 
 Fusion = Literal["convex", "rrf"]
 
-ALPHA = 0.7  # the weight of meaning; of 0.6 to 0.8 none is better by more than chance
+ALPHA = 0.8  # the weight of meaning
+HALF = 0.5  # of the query's terms, by idf: who holds fewer matched what every text has, and its BM25 counts for less
 EXACT = 0.52  # the weight of what is named, where any candidate is: it passes the best of both arms that is not
 
 
@@ -53,29 +55,28 @@ def _scaled(page: Sequence[Evidence], alpha: float) -> list[dict[str, float]]:
     low, high = min(cosines, default=0.0), max(cosines, default=0.0)
     best = max((one.bm25 for one in page), default=0.0)
     weight = (alpha if best else 1.0) if cosines else 0.0
-    return [
-        {
-            "meaning": weight * _between(one.cosine, low, high),
-            "words": (1 - weight) * (one.bm25 / best if best else 0.0),
-        }
-        for one in page
-    ]
+    parts = []
+    for one in page:
+        words = one.bm25 / best * min(1.0, one.coverage / HALF) if best else 0.0
+        meaning = words if one.cosine is None else _between(one.cosine, low, high)
+        parts.append({"meaning": weight * meaning, "words": (1 - weight) * words})
+    return parts
 
 
-def _between(cosine: float | None, low: float, high: float) -> float:
-    """0 for the page's lowest and for what has none, 1 for its highest."""
-    if cosine is None:
-        return 0.0
+def _between(cosine: float, low: float, high: float) -> float:
+    """0 for the page's lowest, 1 for its highest."""
     return (cosine - low) / (high - low) if high > low else 1.0
 
 
 def _reciprocal(page: Sequence[Evidence]) -> list[dict[str, float]]:
     """Reciprocal rank fusion (Cormack, Clarke and Büttcher 2009) over its largest value, that of two first ranks."""
     most = any(one.words_rank for one in page) + any(one.meaning_rank for one in page)
-    return [
-        {"meaning": _share(one.meaning_rank) / max(1, most), "words": _share(one.words_rank) / max(1, most)}
-        for one in page
-    ]
+    found = []
+    for one in page:
+        words = _share(one.words_rank)
+        meaning = words if one.cosine is None and most > 1 else _share(one.meaning_rank)
+        found.append({"meaning": meaning / max(1, most), "words": words / max(1, most)})
+    return found
 
 
 def _share(rank: int | None) -> float:

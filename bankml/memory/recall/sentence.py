@@ -9,6 +9,8 @@ from bankml.memory.recall.relevance import Fusion
 
 EMPTY = "nothing is remembered yet: run `bankml remember TITLE CONTENT`"
 NOTHING_PASSES = "no record passes"
+MISSING = ": run `bankml reindex --missing`"
+FOREIGN = ", embedded by another recipe: run `bankml reindex`"
 
 
 def sentence(shown: int, total: int, arms: str, notes: Sequence[str] = ()) -> str:
@@ -27,10 +29,13 @@ def told(arms: Arms, embedded: int, passages: int, fusion: Fusion, alpha: float)
     return f"{Words.name} + {meaning}, fused by {how}"
 
 
-def missing(passages: int) -> str:
-    """Of passages without a vector that may be compared."""
-    which = "1 passage is" if passages == 1 else f"{passages:,} passages are"
-    return f"{which} found by words alone: run `bankml reindex`"
+def lacking(missing: int, foreign: int) -> list[str]:
+    """Of passages without a vector, and of those whose vector is of another recipe: only what there are."""
+    return [
+        f"{'1 passage is' if count == 1 else f'{count:,} passages are'} found by words alone{what}"
+        for count, what in ((missing, MISSING), (foreign, FOREIGN))
+        if count
+    ]
 
 
 def not_shown(id: str, status: str, wanted: bool) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from bankml.errors import BusyError, Error
+from bankml.errors import BusyError
 from bankml.library.model.counts import Counts
-from bankml.memory.workspace.peer import foreign
+from bankml.memory.workspace.peer import ADD_AGAIN, failure, foreign
 from bankml.memory.workspace.workspace import PATIENCE
 from bankml.store import Bound, Store, config, peers
 from bankml.store.peers import Peer
@@ -69,14 +69,14 @@ def state(peer: Peer, bound: Bound | None) -> State:
     except BusyError as error:
         found.state, found.why = LOCKED, str(error)
         return found
-    except (Error, OSError) as error:
-        found.state, found.why = UNUSABLE, str(error)
+    except Exception as error:
+        found.state, found.why = UNUSABLE, failure(error)
         return found
     found.model = theirs.model_name if theirs else None
     found.records, found.chunks = sum(counts.records.values()), counts.chunks
     found.embedded = counts.embedded(theirs.fingerprint) if theirs else 0
     if id != peer.store_id:
-        found.state, found.why = REPLACED, "another knowledge base lies there now: add it again"
+        found.state, found.why = REPLACED, ADD_AGAIN
     elif bound and foreign(theirs, bound.fingerprint):
         found.state = OTHER
         found.why = f"run `bankml workspace repin-embedding`, then `{reindexing(path)}`"

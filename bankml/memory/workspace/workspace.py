@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 
 from bankml.library.search.searcher import Searcher
@@ -10,7 +11,7 @@ from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.judged import Calibration
 from bankml.memory.recall.recalled import Recalled
 from bankml.memory.recall.recaller import Recaller
-from bankml.memory.workspace.peer import Answer, Linked
+from bankml.memory.workspace.peer import Answer, Found, Linked
 from bankml.store import Record, Store, peers
 from bankml.store.peers import Peer
 from bankml.store.record import Freshness
@@ -49,10 +50,14 @@ class Workspace(Recaller):
         with self._store.reading() as db:
             listed = peers.listed(db)
         with self._lock:
-            answers = [(linked.peer.name, linked.ask(asked, own.question)) for linked in self._followed(listed)]
-        self._wait([answer for _, answer in answers])
+            asking = [
+                (linked.peer.name, linked.ask(asked, own.question, self.seen, self._patience))
+                for linked in self._followed(listed)
+            ]
+        self._wait([answer for _, answer in asking])
+        answers = [(name, answer.found, answer.why) for name, answer in asking]  # of one moment: some may still come
         sources = [self._source(own)]
-        sources += [self._source(answer.page, name) for name, answer in answers if answer.page is not None]
+        sources += [replace(self._source(found.page, name), seen=found.seen) for name, found, _ in answers if found]
         return answered(asked, sources, notes(answers))
 
     def _followed(self, listed: Sequence[Peer]) -> list[Linked]:
@@ -69,10 +74,8 @@ class Workspace(Recaller):
             answer.done.wait(max(0.0, until - monotonic()))
 
 
-def notes(answers: Sequence[tuple[str, Answer]]) -> list[str]:
+def notes(answers: Sequence[tuple[str, Found | None, str]]) -> list[str]:
     """For the status: who answered with this store, and who did not, with why."""
-    with_us = [name for name, answer in answers if answer.page is not None]
+    with_us = [name for name, found, _ in answers if found]
     told = [f"with {', '.join(with_us)}"] if with_us else []
-    return told + [
-        f"without {name}: {answer.why or 'it does not answer'}" for name, answer in answers if answer.page is None
-    ]
+    return told + [f"without {name}: {why}" for name, found, why in answers if not found]

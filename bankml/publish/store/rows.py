@@ -12,7 +12,7 @@ import numpy as np
 
 from bankml.memory.freshness import seen
 from bankml.publish.store.storable import storable
-from bankml.store import Bound, record, records
+from bankml.store import Bound, assertions, record, records
 from bankml.store.passage import embedded
 from bankml.store.record import Assertion, Record
 from bankml.terms import tokens
@@ -76,9 +76,7 @@ def record_rows(db: sqlite3.Connection, found: Collection[Record], private: bool
                 *(each.created_at, each.updated_at),
             ]
         )
-        said = tuple(
-            _assertion(seq, assertion, private) for seq, assertion in enumerate(records.assertions(db, each.id))
-        )
+        said = tuple(_assertion(seq, assertion, private) for seq, assertion in enumerate(assertions.of(db, each.id)))
         yield RecordRow(columns[0], _digest((*columns, *said)), tuple(columns), said)
 
 

@@ -15,9 +15,8 @@ from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep.reindex import reindex
 from bankml.settings import Settings
 from bankml.store import Bound, Store, documents, vectors
-from tests.library.remembered import keep
-from tests.library.remembered import record as remembered
 from tests.library.shelf import embedded, give, passages, put, unit
+from tests.memory import remembered
 
 TEXTS = {
     "/n/boot.md": ["The boot loader starts the kernel.", "GRUB shows a menu before that."],
@@ -444,7 +443,9 @@ def test_config_yaml_is_followed_while_a_searcher_lives(store: Store, minilm, e5
 
 def test_records_are_none_of_the_documents_that_are_searched(store, ids, searcher, minilm_embedder):
     apart = searcher.search("the boot loader", 10)
-    (record,) = keep(store, remembered("The boot loader", "The boot loader starts the kernel, says the boot loader."))
+    (record,) = remembered.remember(
+        store, None, remembered.record(1, "The boot loader", "The boot loader starts the kernel, says the boot loader.")
+    )
     give(store, [record], minilm_embedder.embed(["The boot loader"]), fingerprint(minilm_embedder))
     for mode in ("words", "meaning", "fused"):
         assert record not in [hit.id for hit in searcher.search("the boot loader", 10, mode=mode).results]
@@ -452,3 +453,18 @@ def test_records_are_none_of_the_documents_that_are_searched(store, ids, searche
     assert [hit.id for hit in found.results] == [hit.id for hit in apart.results]
     assert "that pass" not in found.status
     assert searcher.search("the boot loader", type="record").results == []
+
+
+def test_passages_of_documents_alone_are_counted(store, ids, searcher, minilm_embedder):
+    (record,) = remembered.remember(store, None, remembered.record(1, "The boot loader", "It starts the kernel."))
+    give(store, [record], minilm_embedder.embed(["The boot loader"]), fingerprint(minilm_embedder))
+    assert "2 of 6 passages" in searcher.search("the boot loader", 2).status
+    assert "6 of 6 embedded" in searcher.search("the boot loader", 2).status
+
+
+def test_records_alone_are_nothing_to_search(store, minilm_embedder):
+    remembered.remember(store, None, remembered.record(1, "The boot loader", "It starts the kernel."))
+    found = Searcher(store, lambda: minilm_embedder).search("the boot loader")
+    assert found.status == (
+        "0 of 0 passages · there are no documents: run `bankml add PATH`; `bankml query` finds records"
+    )

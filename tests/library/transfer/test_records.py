@@ -21,7 +21,9 @@ from bankml.store import (
     Passage,
     Record,
     Store,
+    assertions,
     documents,
+    feedback,
     records,
     vectors,
 )
@@ -75,10 +77,10 @@ def full(tmp_path):
             db.execute("DELETE FROM documents WHERE path = ?", (records.document_path("rec_00000000000000cc"),))
             vectors.insert(db, ids, BOUND.fingerprint, np.full((2, 4), 0.5, np.float32))
             records.mark(db, OLD, NOW, superseded_by=NEW)
-            records.asserted(db, OLD, Assertion("An hour, then.", 0.5, NOW - 9, None, NOW - 9))
-            records.asserted(db, OLD, Assertion(RECORD.content, 0.75, NOW, None, NOW, {"by": "x"}))
-            records.asserted(db, NEW, Assertion("For a day.", 1.0, NOW, None, NOW))
-            records.said(db, OLD, Feedback("wrong", "not so", NOW + 1, {"agent": "y"}))
+            assertions.put(db, OLD, Assertion("An hour, then.", 0.5, NOW - 9, None, NOW - 9))
+            assertions.put(db, OLD, Assertion(RECORD.content, 0.75, NOW, None, NOW, {"by": "x"}))
+            assertions.put(db, NEW, Assertion("For a day.", 1.0, NOW, None, NOW))
+            feedback.put(db, OLD, Feedback("wrong", "not so", NOW + 1, {"agent": "y"}))
         yield store
 
 
@@ -123,12 +125,12 @@ def test_twice_is_once(full, new):
 def test_a_store_that_knows_better_keeps_what_it_knows(full, new):
     put(new, replace(RECORD, content="Newer.", updated_at=NOW + 99, superseded_by=None))
     with new.writing() as db:
-        records.asserted(db, OLD, Assertion("An hour, then.", 0.5, NOW - 9, None, NOW - 9))
-        records.asserted(db, OLD, Assertion("Newer.", 1.0, NOW + 50, None, NOW + 50))
+        assertions.put(db, OLD, Assertion("An hour, then.", 0.5, NOW - 9, None, NOW - 9))
+        assertions.put(db, OLD, Assertion("Newer.", 1.0, NOW + 50, None, NOW + 50))
     taken(new, sent(full))
     with new.reading() as db:
         assert records.find(db, OLD).content == "Newer."
-        said = records.assertions(db, OLD)
+        said = assertions.of(db, OLD)
     assert [(each.content, each.valid_to) for each in said] == [
         ("An hour, then.", NOW + 50),
         (RECORD.content, None),

@@ -14,7 +14,7 @@ from bankml.library.upkeep import doctor
 from bankml.library.upkeep.doctor import neighbours
 from bankml.library.upkeep.reindex import reindex
 from bankml.store import Store, config, connection, successor, vectors
-from tests.library.remembered import keep, record
+from tests.memory.remembered import record, remember
 
 TEXTS = [f"text {number} of a few" for number in range(12)]
 
@@ -101,7 +101,13 @@ def test_an_index_that_misses_rows_is_made_anew(kb, examine, repair):
     assert examine(kb) == {}
 
 
-@pytest.mark.parametrize("what", ["INDEX chunks_key", "TRIGGER chunks_deleted"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        *("INDEX chunks_key", "TRIGGER chunks_deleted", "INDEX documents_content", "INDEX assertions_valid"),
+        *("INDEX records_kept", "TRIGGER assertions_kept"),
+    ],
+)
 def test_an_index_or_a_trigger_that_is_gone_is_made_anew(kb, examine, repair, what):
     damage(kb, (f"DROP {what}",))
     assert examine(kb)["tables"].examples == (what.split()[1],)
@@ -353,11 +359,21 @@ def test_one_that_may_not_be_written(kb, examine):
         ("UPDATE records SET content = 'another'", "says another thing"),
         ("DELETE FROM chunks WHERE text = 'A fact.'", "has no passages"),
         ("UPDATE records SET superseded_by = id", "superseded by itself"),
+        ("UPDATE records SET tags = '{'", "tags of rec_"),
+        ("UPDATE records SET provenance = '{'", "provenance of rec_"),
+        ("INSERT INTO feedback SELECT 1, id, 'wrong', '', '{', 9 FROM records", "provenance of rec_"),
     ],
 )
 def test_records_that_are_not_whole(kb, examine, embedder, small, damaged, said):
-    keep(kb, record("One", "A fact."))
+    remember(kb, None, record(1, "One", "A fact."))
     reindex(kb, embedder(small))
     assert examine(kb) == {}
     damage(kb, (damaged,))
     assert said in examine(kb)["records"].examples[0]
+
+
+def test_an_assertion_that_cannot_be_read_is_told(kb, examine):
+    remember(kb, None, record(1, "One", "A fact."), record(2, "Two", "Another fact."))
+    damage(kb, ("DROP TRIGGER assertions_kept",), ("UPDATE assertions SET provenance = '{' WHERE id = 2",))
+    (said,) = examine(kb)["records"].examples
+    assert said.startswith("the provenance of rec_")

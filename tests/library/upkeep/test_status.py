@@ -5,7 +5,7 @@ import pytest
 from bankml.library.upkeep.reindex import reindex
 from bankml.library.upkeep.status import status
 from bankml.store import Store
-from tests.library.remembered import keep, record
+from tests.memory.remembered import record, remember
 
 TEXTS = [f"text {number} of a few" for number in range(10)]
 
@@ -150,7 +150,13 @@ def test_meaning_that_is_switched_off_is_no_fault(kb, look):
 
 def test_records_are_items_and_no_documents(kb, look):
     before = look(kb)
-    keep(kb, record("One", "A fact."), record("Two", "Once.", status="superseded"), record("Three", "A fact."))
+    remember(
+        kb,
+        None,
+        record(1, "One", "A fact."),
+        record(2, "Two", "Once.", status="superseded"),
+        record(3, "Three", "A fact."),
+    )
     found = look(kb)
     assert (found.documents, found.items, found.types) == (before.documents, before.items + 3, before.types)
     assert found.records == {"active": 2, "superseded": 1}

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 
 import pytest
@@ -11,9 +12,11 @@ from bankml.errors import BusyError, InputError, MismatchError, ModelError, Unav
 from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
 from bankml.library.upkeep.reindex import reindex
+from bankml.memory.recall import naming
+from bankml.memory.recall.asked import LEAST_DEPTH
 from bankml.memory.recall.recaller import Recaller
 from bankml.settings import Settings
-from bankml.store import Store, records
+from bankml.store import Store, records, words
 from tests.library.shelf import put
 from tests.memory.remembered import record, remember
 
@@ -56,7 +59,7 @@ def test_meaning_finds_what_words_do_not(recaller: Recaller, minilm_embedder: Em
     cosine = float(minilm_embedder.embed([f"{TOKENS.title}\n{TOKENS.content}"])[0] @ asked)
     assert first.cosine == pytest.approx(cosine, abs=1e-6)
     assert found.status.startswith("3 of 3 records · BM25 (FTS5) + ")
-    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.7)" in found.status
+    assert "(meaning, 3 of 3 passages embedded), fused by convex combination (0.8)" in found.status
 
 
 def test_only_active_records_unless_asked(recaller: Recaller) -> None:
@@ -92,6 +95,12 @@ def test_what_has_no_words_finds_nothing(recaller: Recaller, query: str) -> None
     found = recaller.recall(query)
     assert found.results == []
     assert found.status == "0 of 3 records · the query has no letter and no digit: give words or a question"
+
+
+def test_of_a_long_query_the_first_is_asked(recaller: Recaller) -> None:
+    found = recaller.recall("?" * 4000 + " oven", mode="words")
+    assert found.results == []
+    assert found.status.endswith("the query has no letter and no digit: give words or a question")
 
 
 def test_words_that_no_record_has_find_nothing(filled: Store) -> None:
@@ -151,6 +160,27 @@ def test_an_embedder_that_fails_on_the_way(filled: Store, minilm_embedder: Embed
     found = Recaller(Searcher(filled, Failing)).recall("oven")
     assert [memory.record.id for memory in found.results] == [BREAD.id]
     assert found.status.endswith("BM25 (FTS5) alone: a weight is not finite: convert it again")
+
+
+def test_a_common_name_keeps_no_rare_one_from_being_found(store: Store) -> None:
+    """Cited by all, or held by all, it names none of them."""
+    given = [record(n, f"Note {n}", f"Of the app, see src/main/app.py, note {n}.", "docs/index.md") for n in range(60)]
+    rare, quoted = record(70, "Rare", "Something else.", "src/rare.py"), record(71, "Held", "It is lib/only/this.py.")
+    remember(store, None, rare, quoted, *given)
+    recaller = Recaller(Searcher(store, nobody))
+    found = recaller.recall("src/main/app.py docs/index.md src/rare.py lib/only/this.py note", 60).results
+    assert {memory.record.id for memory in found if memory.factors["exact"]} >= {rare.id, quoted.id}
+    assert {memory.factors["exact"] for memory in recaller.recall("docs/index.md src/main/app.py").results} == {0}
+
+
+def test_common_names_are_not_read_to_their_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 names that 100,000 records hold kept everybody waiting for 13 s."""
+    monkeypatch.setattr(naming, "MANY", 20)
+    remember(store, None, *[record(n, f"Note {n}", "see src/app.py", "src/app.py") for n in range(100)])
+    with store.reading() as db:
+        assert naming.citing(db, "app.py").size == naming.holding(db, "src/app.py", 100).size == 0
+        assert words.holding(db, ["src", "app", "py"], 26).size == 26
+        assert naming.holding(db, "src/app.py", 1000).size == 100
 
 
 def test_a_record_that_is_named_and_kept_out_is_told(recaller: Recaller) -> None:
@@ -221,14 +251,14 @@ def test_a_quote_from_the_last_third_finds_its_record(store: Store, minilm_embed
 
 
 def test_of_many_that_cite_one_file_the_newest_are_read(store: Store) -> None:
-    remember(store, None, *[record(n, f"Note {n}", "x", "src/a.py") for n in range(40)])
-    remember(store, None, *[record(100 + n, f"Other {n}", "the same words") for n in range(160)])
+    remember(store, None, *[record(n, f"Note {n}", "x", "src/a.py") for n in range(80)])
+    remember(store, None, *[record(100 + n, f"Other {n}", "the same words") for n in range(320)])
     recaller = Recaller(Searcher(store, nobody))
     found = recaller.recall("the same words as in a.py", 8)
-    assert found.explained["candidates"] == 48
+    assert found.explained["candidates"] == 2 * LEAST_DEPTH
     assert [memory.factors["exact"] for memory in found.results] == [1] * 8
-    remember(store, None, *[record(1000 + n, f"More {n}", "x", "src/a.py") for n in range(40)])
-    assert recaller.recall("the same words as in a.py").results[0].factors["exact"] == 0  # 80 of 240: it tells none
+    remember(store, None, *[record(1000 + n, f"More {n}", "x", "src/a.py") for n in range(80)])
+    assert recaller.recall("the same words as in a.py").results[0].factors["exact"] == 0  # 160 of 480: it tells none
 
 
 def test_a_path_is_the_askers_own_where_it_has_one(store: Store) -> None:
@@ -284,7 +314,21 @@ def test_a_record_without_a_vector_is_found_by_words_and_told(filled: Store, rec
     memory = next(memory for memory in found.results if memory.record == late)
     assert (memory.score, memory.cosine, memory.weak) == ("uncalibrated (not embedded)", None, None)
     assert "(meaning, 3 of 4 passages embedded)" in found.status
-    assert found.status.endswith(" · 1 passage is found by words alone: run `bankml reindex`")
+    assert found.status.endswith(" · 1 passage is found by words alone: run `bankml reindex --missing`")
+
+
+def test_what_another_recipe_has_embedded_is_told_by_itself(
+    filled: Store, recaller: Recaller, minilm_embedder: Embedder
+) -> None:
+    ids = remember(filled, minilm_embedder, record(20, "Yeast", "Yeast lifts the dough."))
+    ids += remember(filled, minilm_embedder, record(21, "Rye", "Rye is a cereal."))
+    with filled.writing() as db:
+        db.executemany("UPDATE chunks_vec SET fingerprint = 'another' WHERE chunk_id = ?", [(one,) for one in ids])
+    remember(filled, None, record(22, "Salt", "Salt is a mineral."))
+    status = recaller.recall("yeast").status
+    assert "(meaning, 3 of 6 passages embedded)" in status
+    assert "1 passage is found by words alone: run `bankml reindex --missing` · " in status
+    assert status.endswith("2 passages are found by words alone, embedded by another recipe: run `bankml reindex`")
 
 
 def test_freshness_is_as_seen_now(store: Store) -> None:
@@ -297,6 +341,26 @@ def test_freshness_is_as_seen_now(store: Store) -> None:
         (same[2].id, "needs_review"),
         (same[0].id, "stale"),
     ]
+
+
+def test_only_what_may_be_shown_is_looked_at_and_the_order_is_that_of_all(store: Store, tmp_path: Path) -> None:
+    """A file on a slow disk costs its time for what is shown alone."""
+    given = [record(n, f"Tokens {n}", "Tokens live for an hour. " + "And more. " * (n % 9)) for n in range(60)]
+    now = {one.id: ("current", "needs_review")[n * 7 % 5 > 2] for n, one in enumerate(given)}
+    looked: list[str] = []
+    seeing = Recaller(Searcher(store, nobody), seen=lambda one: looked.append(one.id) or now[one.id])
+    remember(store, None, *given)
+    with Store.create(tmp_path / "said.db") as other:
+        remember(other, None, *[replace(one, freshness=now[one.id]) for one in given])
+        said = Recaller(Searcher(other, nobody))
+        for n in (1, 5, 20, 60):
+            looked.clear()
+            found, expected = (each.recall("tokens", n).results for each in (seeing, said))
+            assert [(m.record.id, m.freshness, m.relevance) for m in found] == [
+                (m.record.id, m.freshness, m.relevance) for m in expected
+            ]
+            assert len(looked) == len(set(looked)) >= n
+            assert len(looked) < 60 or n == 60
 
 
 def test_another_model_than_the_stores_is_words_alone(filled: Store, stocked_home) -> None:

@@ -146,3 +146,21 @@ def test_what_is_named_comes_before_what_is_near() -> None:
     assert [one.id for one in ranked([near, stale])] == ["best", "named"]  # it is bounded
     by_id = replace(stale, id="z", named=False, by_id=True, category_missed=True, status="archived")
     assert [one.id for one in ranked([near, named, by_id])] == ["z", "named", "best"]
+
+
+def test_a_few_common_words_lift_nothing_above_the_answer() -> None:
+    answer = Evidence("answer", cosine=0.41, bm25=0.0, coverage=0.0)
+    common = Evidence("common", cosine=0.38, bm25=2.0, coverage=0.1)
+    others = [Evidence(str(number), cosine=0.1, bm25=0.0) for number in range(3)]
+    assert ranked([common, answer, *others])[0].id == "answer"
+    assert ranked([replace(common, coverage=0.5), answer, *others])[0].id == "common"
+
+
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+def test_what_has_no_vector_yet_is_ranked_by_its_words(fusion: Fusion) -> None:
+    nearest = Evidence("nearest", cosine=0.02, meaning_rank=1)
+    unread = Evidence("unread", cosine=None, bm25=3.0, coverage=1.0, words_rank=1)
+    assert ranked([nearest, unread], fusion)[0].id == "unread"
+    hardly = replace(unread, coverage=0.1, words_rank=400)
+    near = replace(nearest, cosine=0.7)
+    assert ranked([near, hardly, replace(near, id="z", cosine=0.1, meaning_rank=2)], fusion)[0].id == "nearest"

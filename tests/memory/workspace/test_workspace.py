@@ -34,29 +34,6 @@ RECORDS = [
 QUERY = "how long does a login token last?"
 
 
-@pytest.fixture(scope="session")
-def minilm_embedder(minilm: Path) -> Iterator[Embedder]:
-    embedder = choose(name=str(minilm))
-    yield embedder
-    embedder.close()
-
-
-@pytest.fixture
-def make(tmp_path: Path, minilm_embedder: Embedder) -> Iterator[Callable]:
-    """A store of some records in a folder of this name."""
-    stores = []
-
-    def make(name: str, *given, embedder: Embedder | None = minilm_embedder) -> Store:
-        store = Store.create(tmp_path / name / "kb.db")
-        stores.append(store)
-        remember(store, embedder, *given)
-        return store
-
-    yield make
-    for store in stores:
-        store.close()
-
-
 @pytest.fixture
 def ask(minilm_embedder: Embedder) -> Callable[..., Recalled]:
     """What a workspace answers; with patience for a machine that is busy."""

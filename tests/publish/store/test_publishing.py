@@ -19,7 +19,7 @@ from bankml.embedders import choose
 from bankml.errors import LicenceError
 from bankml.publish.store import publishing, writer
 from bankml.publish.store.choice import Choice
-from bankml.store import Assertion, Store, records
+from bankml.store import Assertion, Store, assertions, records
 from bankml.terms import tokens
 from oracle import seeded
 from tests.memory.remembered import record, remember
@@ -46,16 +46,17 @@ def publish(store, choice, dsn, allowed=("unknown",), **more):
 def test_records_and_passages_are_those_of_the_store(dsn, filled, tiny):
     said = Assertion("Vectors were kept elsewhere.", 0.5, 1, None, 2, {"by": "ada"})
     with filled.writing() as db:
-        records.asserted(db, "rec_0000000000000000", said)
+        assertions.put(db, "rec_0000000000000000", said)
     done = publish(filled, Choice(), dsn)
     assert (done.name, done.records, done.passages, done.embedded) == ("team", 7, 9, 9)
     assert (done.written, done.removed, done.index) == (9, 0, "gin and hnsw")
     assert (done.model, done.digest) == ("tiny.gguf", tiny.digest)
     assert done.embedding == f"9 of 9 passages embedded with tiny.gguf ({tiny.digest[:8]}…)"
     assert rows(dsn, "SELECT title, content FROM bankml_records WHERE id = 'rec_0000000000000005'") == [FACTS[5]]
-    assert rows(dsn, "SELECT content, confidence, valid_from, valid_to FROM bankml_assertions") == [
-        ("Vectors were kept elsewhere.", 0.5, 1, None)
-    ]
+    assert rows(
+        dsn, "SELECT content, confidence, valid_from, valid_to FROM bankml_assertions WHERE valid_from = 1"
+    ) == [("Vectors were kept elsewhere.", 0.5, 1, None)]
+    assert rows(dsn, "SELECT count(*) FROM bankml_assertions") == [(8,)]
     found = rows(dsn, "SELECT id, text, embedding::real[], record, path FROM bankml_passages ORDER BY id")
     with filled.reading() as db:
         own = db.execute(
@@ -114,8 +115,8 @@ def test_nothing_private_is_there_in_any_column_nor_is_a_vector_of_it(dsn, fille
         record(0x22, "Open", "Said by somebody.", provenance={"by": secret}, superseded_by=None),
     )
     with filled.writing() as db:
-        records.asserted(db, "rec_0000000000000022", Assertion("Open", 1.0, 1, None, 1, {"by": secret}))
-        records.asserted(db, "rec_0000000000000021", Assertion(f"{secret} before", 1.0, 1, None, 1))
+        assertions.put(db, "rec_0000000000000022", Assertion("Open", 1.0, 1, None, 1, {"by": secret}))
+        assertions.put(db, "rec_0000000000000021", Assertion(f"{secret} before", 1.0, 1, None, 1))
         records.mark(db, "rec_0000000000000022", 1, superseded_by="rec_0000000000000021")
     for path in (f"/team/private/{secret}.md", "/team/PRIVATE.md", "/home/x/.private/a.md"):
         added(filled, tiny, path, [f"{secret} in {path}"])

@@ -15,6 +15,7 @@ INDEX = ("missing from index", "entries in index", "non-unique entry in index", 
 DERIVED = (
     *("chunks_key", "chunks_deleted", "records_kept", "records_successor"),
     *("cited_name", "assertions_record", "assertions_kept", "feedback_record"),
+    *("documents_content", "assertions_valid"),
 )
 KEYS = ("store_id", "generation", "epoch", "schema_version")
 
@@ -83,14 +84,10 @@ def _reindexed(store: Store) -> str:
 def _made_anew(store: Store) -> str:
     with store.writing() as db:
         here = _schema(db)
-        for _, statements in MIGRATIONS:
-            for statement in statements:
-                if any(
-                    statement.startswith(f"CREATE {kind}") for kind in ("INDEX chunks_key", "TRIGGER chunks_deleted")
-                ):
-                    name = statement.split()[2]
-                    if name not in here:
-                        db.execute(statement)
+        for statement in (each for _, statements in MIGRATIONS for each in statements):
+            name = statement.split()[2]
+            if name in DERIVED and name not in here:
+                db.execute(statement)
     return "indexes and triggers that were missing were made"
 
 

@@ -1,8 +1,13 @@
 """Records: whether each is whole, and says what it last asserted."""
 
+import sqlite3
+from collections.abc import Iterator
+
+from bankml.errors import StoreError
 from bankml.library.upkeep.doctor.file import RESTORE
 from bankml.library.upkeep.doctor.finding import Finding, ill, well
-from bankml.store import Store
+from bankml.store import Store, assertions, feedback
+from bankml.store import records as kept
 from bankml.store.record import TYPE
 
 CHECKS = (
@@ -33,6 +38,17 @@ def records(store: Store) -> Finding:
         for words, query in CHECKS:
             query = f"WITH owned AS (SELECT document_id FROM records) {query}"
             wrong += [words.format(id) for (id,) in db.execute(query, {"type": TYPE} if ":type" in query else {})]
+        wrong += _unreadable(db)
     if wrong:
         return ill("records", wrong, "records are not whole", RESTORE)
     return well("records", f"{count:,} records are whole")
+
+
+def _unreadable(db: sqlite3.Connection) -> Iterator[str]:
+    """What of a record its reader would stumble over."""
+    for (id,) in db.execute("SELECT id FROM records ORDER BY id"):
+        for look in (kept.find, assertions.of, feedback.of):
+            try:
+                look(db, id)
+            except StoreError as error:
+                yield str(error).partition(":")[0]
