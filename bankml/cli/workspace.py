@@ -115,7 +115,7 @@ def _reindexed(moved: "Moved", settings: Settings) -> "Moved":
 
     try:
         with opened(Path(moved.path)) as store:
-            run(store, settings)
+            run(store, replace(settings, embed_model=None))  # the config.yaml that was just written says which
     except Error as error:
         return replace(moved, why=str(error))
     return replace(moved, reindex="")

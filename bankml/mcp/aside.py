@@ -15,17 +15,22 @@ class Aside:
 
     def __init__(self, name: str) -> None:
         self._calls: SimpleQueue[tuple[Callable[[], Any], asyncio.Future[Any]] | None] = SimpleQueue()
-        threading.Thread(target=self._work, name=name, daemon=True).start()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
 
-    async def run(self, call: Callable[[], T]) -> T:
-        """What `call` gives or raises; who is cancelled meanwhile leaves it to itself."""
+    def begin(self, call: Callable[[], T]) -> "asyncio.Future[T]":
+        """What `call` will give or raise; who is cancelled meanwhile leaves it to itself."""
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._calls.put((call, future))
-        return await future
+        return future
 
     def close(self) -> None:
-        """Nothing more is called."""
+        """Nothing more is called than was begun."""
         self._calls.put(None)
+
+    def join(self, patience: float) -> None:
+        """Once it is closed: waits so many seconds for what was begun."""
+        self._thread.join(max(0.0, patience))
 
     def _work(self) -> None:
         while asked := self._calls.get():
@@ -36,6 +41,7 @@ class Aside:
                 settle = future.set_exception, error
             with suppress(RuntimeError):  # the loop is closed
                 future.get_loop().call_soon_threadsafe(_settle, future, *settle)
+            del asked, call, future, settle  # while it waits it keeps nothing that was asked or answered
 
 
 def _settle(future: "asyncio.Future[Any]", settle: Callable[[Any], None], value: Any) -> None:

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bankml.errors import Error
+from bankml.mcp.sessions import Sessions
 from bankml.serve import connections, sites
 from bankml.serve.ending import Ending
 from bankml.serve.errors import RefusedError, refuse
@@ -66,6 +67,7 @@ def app(manager: StreamableHTTPSessionManager, loopback: bool, keys: tuple[str, 
             Middleware(Guard, loopback=loopback),
             Middleware(Pages),
             *([Middleware(Keys, keys=keys)] if keys else []),
+            Middleware(Sessions, most=MOST_SESSIONS),
         ],
         exception_handlers=dict.fromkeys((RefusedError, Error, HTTPException, MemoryError, Exception), refuse),
     )

@@ -1,9 +1,10 @@
 """The store at a path as tools see it: what each takes and answers, without MCP."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bankml.errors import InputError, StoreError
 from bankml.library.model.binding import embedder
@@ -51,14 +52,20 @@ class Opened:
 class Memories:
     """Safe to use from many threads, which take turns. All raise Error in one sentence.
 
-    `model`: whose vectors are searched, as `--model`; `session`: of the records that this process alone sees. `root`:
-    the folder that cited paths are relative to.
+    `model`: whose vectors are searched, as `--model`; `session`: whose own records are seen, "" for
+    nobody's. `root`: the folder that cited paths are relative to.
     """
 
     def __init__(self, path: Path, model: str | None, session: str, root: bytes) -> None:
         self.path, self.session = path, session
         self._model, self._root = model, root
         self._followed = Followed(path, self._open)
+
+    def of(self, session: str) -> Self:
+        """The same store, as another session sees it."""
+        seen = copy(self)
+        seen.session = session
+        return seen
 
     def query(
         self,
@@ -118,6 +125,10 @@ class Memories:
     def remember(self, client: Client, title: str, content: str, **given: Any) -> dict[str, Any]:
         """As `bankml remember --json`; the store is made where there is none."""
         since = given.pop("valid_from", None)
+        if given.get("namespace") == SESSION and not self.session:
+            raise InputError(
+                "this client has no session of its own: give another namespace, or start `bankml mcp` with --session"
+            )
         draft = Draft.of(
             title=title,
             content=content,

@@ -47,7 +47,7 @@ class Wire:
         """Passes on what comes, in its order, and answers what is no message; at the end waits for what was asked."""
         aside, found = Aside("stdin"), lines(partial(_read, self._stdin), MOST_LINE)
         async with incoming, answers:
-            while (line := await aside.run(lambda: next(found, b""))) != b"":
+            while (line := await aside.begin(lambda: next(found, b""))) != b"":
                 read, error = (None, refused(INVALID_REQUEST, LONG)) if line is None else message(line)
                 if error:
                     await answers.send(SessionMessage(error))
@@ -61,7 +61,7 @@ class Wire:
         async with answers:
             async for answer in answers:
                 line = answer.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
-                await aside.run(partial(_write, self._stdout, line))
+                await aside.begin(partial(_write, self._stdout, line))
                 if isinstance(answer.message, JSONRPCResponse | JSONRPCError):
                     self._pending.discard(answer.message.id)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from os.path import commonpath
 from typing import Any, TypeVar
 
 import msgspec
@@ -41,12 +42,13 @@ async def read(request: Request, kind: type[T]) -> T:
     body = await _bytes(request)
     if not body.strip():
         raise RefusedError(400, "missing request body")
+    text = body if _is_utf8(body) else _whole_characters(body)  # msgspec does not look at bytes that it leaves raw
     try:
-        return _decode(body, kind)
+        return _decode(text, kind)
     except msgspec.ValidationError as error:
         raise RefusedError(400, f"invalid request: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise RefusedError(400, go_words(error, body)) from None
+        raise RefusedError(400, go_words(error, _as_sent(body, text))) from None
 
 
 def listed(value: msgspec.Raw, most: int) -> list[str]:
@@ -106,8 +108,6 @@ def slow(limits: Limits, over: bool) -> str:
 
 
 def _decode(body: bytes, kind: type[T]) -> T:
-    if not _is_utf8(body):  # msgspec does not look at the bytes of what it leaves raw
-        body = _whole_characters(body)
     try:
         return _folded(body, kind)
     except msgspec.ValidationError:
@@ -142,6 +142,12 @@ def _is_utf8(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _as_sent(body: bytes, text: bytes) -> bytes:
+    """`text`, in which faults have their places, with the first byte as it was sent that is not in it."""
+    same = len(commonpath([body, text]))
+    return text if body == text else text[:same] + body[same : same + 1] + text[same + 1 :]
 
 
 def _whole_characters(body: bytes) -> bytes:

@@ -1,6 +1,7 @@
 """A knowledge base's file, read and written by many threads and processes."""
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -116,15 +117,19 @@ class Store:
             if version == 0:
                 raise StoreError(f"{self.path} is empty: {NO_STORE}")
             if version < VERSION and self.read_only:
-                raise StoreError(
-                    f"{self.path} is of an older bankml (schema {version}) and cannot be written here: "
-                    "copy it to where it can be, and open it once"
-                )
+                raise StoreError(f"{self.path} is of an older bankml (schema {version}) and {_unmoved(self.path)}")
             migrate(db, self.path)
         except BaseException:
             db.close()
             raise
         return db
+
+
+def _unmoved(path: Path) -> str:
+    """Why it was not brought to this version's tables, and what does that."""
+    if writable(path):
+        return f"is opened read only here: open it once with `bankml workspace list --db {shlex.quote(str(path))}`"
+    return "cannot be written here: copy it to where it can be, and open it once"
 
 
 def _check_regular(path: Path) -> None:

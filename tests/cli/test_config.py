@@ -360,3 +360,11 @@ def test_a_rebuild_that_is_declined_is_told(filled: Path, other: str) -> None:
     assert terminal.end() == 0
     assert f"run `{REINDEX}" in terminal.shown
     assert vectors(filled) == before
+
+
+def test_words_alone_by_intention_are_told_by_init(config, here, db: Path, stocked_home: Path) -> None:
+    here("init", "--db", str(db))
+    assert b"not searched" not in here("init", "--status", "--db", str(db)).out
+    config("set", ENABLED, "false")
+    assert b"not searched by (search.vector.enabled is false)" in here("init", "--status", "--db", str(db)).out
+    assert here("init", "--status", "--db", str(db), "--json").out.lines[0]["vector_enabled"] is False

@@ -1,6 +1,7 @@
 """`bankml publish --store` and `bankml query --dsn`, with a real PostgreSQL."""
 
 import json
+import os
 
 import pytest
 
@@ -99,3 +100,12 @@ def test_status_shows_stores(here, dsn, db):
     plain = here("publish", "status", "--dsn", dsn).out.decode()
     assert "team" in plain
     assert "all-MiniLM-L6-v2" in plain
+
+
+def test_a_file_whose_name_is_no_utf8(here, dsn, db):
+    path = os.fsdecode(os.fsencode(db.parent) + b"/caf\xe9.db")
+    os.rename(db, path)
+    done = here("publish", "--store", "--db", path, "--dsn", dsn)
+    assert (done.status, b"Traceback" in done.err) == (0, False)
+    assert "store: caf\ufffd (without" in done.out.decode()
+    assert "name it with --name" in done.err.decode()

@@ -1,6 +1,7 @@
 """`bankml workspace` as people and scripts use it."""
 
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from bankml.embedders import choose
 from bankml.store import Store
 from tests.memory.remembered import record, remember
+from tests.store.schemas import FOLDER
 
 TOKENS = record(1, "Sessions expire", "A token lives for an hour.", "src/token.py")
 BREAD = record(2, "Bread", "Bread is baked from flour in an oven.")
@@ -67,3 +69,33 @@ def test_what_cannot_be_linked_is_one_sentence(own: str, here: Callable) -> None
         done = here("workspace", *arguments, "--db", own)
         assert done.status == 1
         assert done.err.count(b"\n") == 1
+
+
+def test_a_repin_moves_peers_to_the_stores_model_whatever_the_environment_names(
+    own: str, tmp_path: Path, here: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = str(tmp_path / "api" / "kb.db")
+    here("workspace", "add", api, "--db", own)
+    assert here("reindex", "--model", "multilingual-e5-small", "--db", api).status == 0
+    monkeypatch.setenv("BANKML_EMBED_MODEL", "multilingual-e5-small")
+    (moved,) = here("workspace", "repin-embedding", "--db", own, "--json").out.lines[0]["peers"]
+    assert moved["reindex"] == f"bankml reindex --model all-MiniLM-L6-v2 --db {api}"
+    assert here("workspace", "repin-embedding", "--reindex", "--db", own).status == 0
+    (peer,) = here("workspace", "list", "--db", own, "--json").out.lines[0]["peers"]
+    assert (peer["state"], peer["model"], peer["embedded"]) == ("answers", "all-MiniLM-L6-v2", 1)
+
+
+def test_a_linked_store_of_an_older_bankml_is_named_until_the_command_that_is_told_has_opened_it(
+    own: str, tmp_path: Path, here: Callable
+) -> None:
+    api = tmp_path / "api" / "kb.db"
+    api.write_bytes(lzma.decompress((FOLDER / "schema-1.db.xz").read_bytes()))
+    here("workspace", "add", str(api), "--db", own)
+    api.write_bytes(lzma.decompress((FOLDER / "schema-1.db.xz").read_bytes()))  # as after an upgrade of bankml
+    said = f"bankml workspace list --db {api}"
+    (found,) = here("query", "--db", own, "--json", "--mode", "words", "token").out.lines
+    assert f"without api: {api} is of an older bankml (schema 1) and is opened read only here" in found["status"]
+    assert said in found["status"]
+    here(*said.split()[1:])
+    (found,) = here("query", "--db", own, "--json", "--mode", "words", "token").out.lines
+    assert "with api" in found["status"]

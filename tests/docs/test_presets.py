@@ -47,8 +47,7 @@ def test_the_settings() -> None:
 
 def test_its_commands(stocked_home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     commands = re.findall(r"^\$ bankml (.*)\n((?:(?!\$ |```).+\n)*)", PAGE, re.MULTILINE)
-    assert run(["init"]) == 0
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command, shown in commands:
         capfd.readouterr()
         status = run(shlex.split(command))

@@ -143,7 +143,7 @@ def test_killed_while_it_remembers_the_store_is_whole(own: Path, answered: int) 
     with wired(own) as wire:
         wire.greet()
         wire.call("remember", **FACT)
-        for n in range(60):
+        for n in range(20):
             given = {"title": f"Item {n}", "content": f"What is known of {n}. " * 40}
             wire.begin("tools/call", name="remember", arguments=given)
         made = [wire.line()["result"]["structuredContent"]["id"] for _ in range(answered)]

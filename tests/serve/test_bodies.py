@@ -37,6 +37,7 @@ def sentence(answer) -> str:
         (b'{"model": "all-minilm", "input": "a"', "unexpected EOF"),
         (b'{"input": NaN}', "invalid character 'N' looking for beginning of value"),
         (b"\xff\xfe", "invalid character 'ÿ' looking for beginning of value"),
+        (b'{"\x80model": "a", "a": "b"\0}', r"invalid character '\x00' after object key:value pair"),
         (b"\0", r"invalid character '\x00' looking for beginning of value"),
         (b'\xef\xbb\xbf{"model": "a"}', "invalid character 'ï' looking for beginning of value"),
         (b'{"model": "a"} trailing', "invalid character 't' after top-level value"),

@@ -8,11 +8,14 @@ from typing import Any
 
 from bankml.errors import InputError, StoreError
 from bankml.library.model import yaml_edit, yaml_mapping
-from bankml.library.model.configuration import CHECKS, Configuration, flat, place
+from bankml.library.model.configuration import CHECKS, ENABLED, MODEL, Configuration, flat, place
+from bankml.library.model.yaml_comments import comments
 from bankml.library.model.yaml_edit import Value
 from bankml.models import atomic
+from bankml.models.names import is_path
 from bankml.settings import FALSE, TRUE
 
+MODELS = (MODEL, "model")  # keys whose value may be a file's path
 NEW = 0o644  # of a file that was not there; narrowed by the umask
 
 
@@ -51,8 +54,13 @@ def known(key: str) -> str:
 
 
 def parsed(key: str, text: str) -> Value:
-    """A value as it was typed. What is of another type than the key's stays a text, which `change` refuses."""
-    if key == "search.vector.enabled" and text.strip().casefold() in TRUE | FALSE:
+    """A value as it was typed; the path of a model's file is made absolute, which holds wherever it is read.
+
+    What is of another type than the key's stays a text, which `change` refuses.
+    """
+    if key in MODELS and is_path(text.strip()):
+        return os.path.abspath(os.path.expanduser(text.strip()))
+    if key == ENABLED and text.strip().casefold() in TRUE | FALSE:
         return text.strip().casefold() in TRUE
     if key.startswith("chunk_") and text.strip().isascii() and text.strip().isdecimal() and len(text) < 10:
         return int(text)
@@ -69,7 +77,7 @@ def _changed(path: Path, before: str, values: Mapping[str, Value | None]) -> str
             elif now.get(key) != value or type(now.get(key)) is not type(value):
                 text = yaml_edit.put(text, key.split("."), value)
     yaml_mapping.checked(path, text.encode())
-    if _understood(path, text) != wanted:
+    if _understood(path, text) != wanted or sorted(comments(text)) != sorted(comments(before)):
         raise StoreError(f"{path} is written in a way that is not changed here: change it by hand, in an editor")
     return text
 

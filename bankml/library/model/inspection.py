@@ -69,11 +69,14 @@ def _model(record: Record, path: Path, settings: Settings, model: str | None) ->
         "model_error": None,
         "dims": record.dims or None,
         "digest": record.digest,
+        "vector_enabled": True,
     }
     try:
+        configuration = Configuration.read(path)
+        facts["vector_enabled"] = configuration.vector_enabled
         wanted = asked(path, settings, model, record.name)
         facts |= {"model": wanted.name, "model_from": wanted.by, "model_present": _present(wanted, settings)}
-        found = binding.verified(record, wanted, Configuration.read(path), settings)
+        found = binding.verified(record, wanted, configuration, settings)
     except (Error, OSError) as error:
         return facts | {"model_error": str(error)}, None
     return facts | {"model_present": True, "dims": found.dims, "digest": found.digest}, found

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import yaml
 
 from bankml.library.model.strict_yaml import StrictLoader
+from bankml.library.model.yaml_comments import comments
 
 STEP = 2  # columns that a mapping in a mapping is indented
 PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
@@ -133,6 +134,8 @@ def _exchanged(text: str, node: yaml.Node, shown: str) -> str:
     start, end = node.start_mark.index, _end(node)
     old = text[start:end]
     space = " " if not old and text[start - 1] == ":" else ""
+    if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
+        shown += "".join(f"  {comment}" for comment in comments(text, start, end))
     return text[:start] + space + shown + old[len(old.rstrip()) :] + text[end:]
 
 
@@ -142,12 +145,12 @@ def _without(text: str, entry: Entry) -> str:
     start = entry.key.start_mark.index - entry.key.start_mark.column
     end = _end(entry.value)
     behind = end if text[end - 1] == "\n" else text.find("\n", end) + 1 or len(text)
-    comment = text[end:behind].lstrip(" \t")  # with the end of its line
-    return (
-        text[: entry.key.start_mark.index] + comment + text[behind:]
-        if comment.strip()
-        else text[:start] + text[behind:]
-    )
+    kept = comments(text, start, behind)
+    if not kept:
+        return text[:start] + text[behind:]
+    ending = "\r\n" if "\r\n" in text else "\n"
+    lines = f"{ending}{' ' * entry.key.start_mark.column}".join(kept)
+    return text[: entry.key.start_mark.index] + lines + (ending if text[behind - 1] == "\n" else "") + text[behind:]
 
 
 def _end(node: yaml.Node) -> int:

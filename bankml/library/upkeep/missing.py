@@ -6,8 +6,9 @@ from time import monotonic
 
 from bankml.embedders.batches import batches
 from bankml.embedders.counting import Counting
-from bankml.embedders.embedder import Cancelled, Embedder, Floats
-from bankml.errors import CancelledError, NotFiniteError
+from bankml.embedders.embedder import Cancelled, Embedder
+from bankml.embedders.finite import finite
+from bankml.errors import CancelledError
 from bankml.library.model import binding
 from bankml.library.model.fingerprint import fingerprint
 from bankml.library.upkeep.reindexed import Reindexed, without
@@ -68,7 +69,7 @@ class _Work:
     def embed(self, keys: Sequence[str], cancelled: Cancelled | None) -> None:
         with self._store.reading() as db:
             texts = successor.texts(db, keys)
-        rows = self._vectors(texts, cancelled)
+        rows = finite(self._embedder, texts, self._failed.append, cancelled)
         with self._store.writing() as db:
             binding.check(db, self._embedder)
             found = [(chunk, at) for at, key in enumerate(texts) for chunk in self._chunks(db, key)]
@@ -81,18 +82,6 @@ class _Work:
         with self._store.reading() as db:
             self.done.without = without(db, self._failed, self._embedder.model)
         return self.done
-
-    def _vectors(self, texts: dict[str, str], cancelled: Cancelled | None) -> Floats:
-        """Of the texts that have one; the others leave `texts` and are remembered."""
-        while True:
-            try:
-                return self._embedder.embed(list(texts.values()), cancelled=cancelled)
-            except NotFiniteError as error:
-                if not error.indexes:
-                    raise
-                for key in [list(texts)[index] for index in error.indexes]:
-                    del texts[key]
-                    self._failed.append(key)
 
     def _chunks(self, db: sqlite3.Connection, key: str) -> list[int]:
         """Those of this key that still lack a vector."""

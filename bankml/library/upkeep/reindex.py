@@ -10,7 +10,8 @@ from time import monotonic
 
 from bankml.embedders.batches import batches
 from bankml.embedders.counting import Counting
-from bankml.embedders.embedder import Cancelled, Embedder, Floats
+from bankml.embedders.embedder import Cancelled, Embedder
+from bankml.embedders.finite import finite
 from bankml.errors import CancelledError, NotFiniteError, StoreError
 from bankml.library.model.binding import storable
 from bankml.library.model.fingerprint import fingerprint
@@ -108,7 +109,7 @@ class _Run:
                 raise CancelledError(f"the caller gave up when {self._done.done} of {self._done.chunks} were embedded")
             with self._store.reading() as db:
                 texts = successor.texts(db, part)
-            found = self._vectors(texts)
+            found = finite(self._embedder, texts, self._failed.add, self._cancelled)
             lengths = self._lengths(list(texts.values()))
             truncated = {number for number, length in enumerate(lengths) if length > self._limit}
             with self._store.writing() as db:
@@ -116,18 +117,6 @@ class _Run:
             self._done.texts += len(texts)
             self._done.tokens += sum(min(length, self._limit) for length in lengths)
         self._progress(self._done)
-
-    def _vectors(self, texts: dict[str, str]) -> Floats:
-        """Of the texts that have one; the others leave `texts` and are remembered."""
-        while True:
-            try:
-                return self._embedder.embed(list(texts.values()), cancelled=self._cancelled)
-            except NotFiniteError as error:
-                if not error.indexes:
-                    raise
-                for key in [list(texts)[index] for index in error.indexes]:
-                    del texts[key]
-                    self._failed.add(key)
 
     def _lengths(self, texts: list[str]) -> Sequence[int]:
         """Tokens of each text, however long; none where only another program can count them."""

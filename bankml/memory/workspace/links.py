@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from bankml.errors import Error, InputError
+from bankml.errors import Error, InputError, StoreError
 from bankml.memory import instant
 from bankml.store import Store, config, peers
 from bankml.store.peers import Peer
@@ -33,7 +33,7 @@ def add(store: Store, path: Path, name: str | None = None) -> Link:
     file = real(path / FILE if path.is_dir() else path)
     if file == store.path:
         raise InputError(f"{path} is this very knowledge base: name the one of another repository")
-    with Store.open(file, read_only=True) as other, other.reading() as db:
+    with _opened(file) as other, other.reading() as db:
         theirs = config.store_id(db)
     with store.writing() as db:
         ours = config.store_id(db)
@@ -68,6 +68,17 @@ def named(name: str) -> str:
 def default_name(file: Path) -> str:
     """Of the folder of a store's file, as it can be shown."""
     return printable(file.parent.name)[:LONGEST].strip() or "root"
+
+
+def _opened(file: Path) -> Store:
+    """Brought to this version's tables where it can be written. Raises StoreError, BusyError."""
+    try:
+        return Store.open(file)
+    except StoreError as error:
+        try:
+            return Store.open(file, read_only=True)
+        except StoreError:
+            raise error from None
 
 
 def _check(listed: list[Peer], peer: Peer) -> None:

@@ -1,23 +1,22 @@
 """One profile for all linked repositories: that of the store whose it is."""
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bankml.errors import Error, InputError
 from bankml.library.model import profiles
-from bankml.library.model.configuration import Configuration
+from bankml.library.model.configuration import MODEL, POOLING, PRESET, Configuration
 from bankml.library.model.configure import change
-from bankml.library.model.wanted import wanted
 from bankml.memory.workspace.peer import foreign
 from bankml.memory.workspace.states import reindexing
+from bankml.models import same
 from bankml.settings import Settings
 from bankml.store import Bound, Store, peers
 from bankml.store.peers import Peer
-
-PRESET, MODEL = "search.vector.preset", "search.vector.model"
-PREFIXES = ("query_prefix", "document_prefix")  # part of a profile as the model is
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +38,37 @@ def repin(store: Store, settings: Settings, done: Callable[[Moved], None] | None
         listed, bound = peers.listed(db), Bound.read(db)
     if bound is None:
         raise InputError(f"{store.path} has no model yet: run `bankml init --db {store.path}`")
-    values = _values(store, settings, bound)
+    values, command = _values(store, bound), partial(_command, settings, bound)
     moved = []
     for peer in listed:
-        moved.append(_moved(peer, values, bound))
+        moved.append(_moved(peer, values, bound, command))
         if done:
             done(moved[-1])
     return moved
 
 
-def _values(store: Store, settings: Settings, bound: Bound) -> dict[str, str | None]:
-    """What a config.yaml says of this store's profile."""
+def _values(store: Store, bound: Bound) -> dict[str, str | None]:
+    """What a config.yaml says of the profile that this store's vectors are of, whatever is asked for meanwhile."""
     configuration = Configuration.read(store.path)
-    profile = configuration.profile or profiles.of_model(wanted(store, settings).name)
-    own = {"query_prefix": configuration.query_prefix, "document_prefix": configuration.document_prefix}
-    if profile and not profile.graph:
+    profile, pooling = profiles.of_model(bound.model_name), configuration.pooling_of(bound.model_name)
+    own = {
+        "query_prefix": configuration.query_prefix,
+        "document_prefix": configuration.document_prefix,
+        POOLING: pooling,
+    }
+    if profile and not profile.graph and not pooling:
         return {PRESET: profile.name, **own}
     return {PRESET: profiles.CUSTOM, MODEL: bound.model_name, **own}
 
 
-def _moved(peer: Peer, values: dict[str, str | None], bound: Bound) -> Moved:
+def _command(settings: Settings, bound: Bound, path: Path) -> str:
+    """What makes a peer's vectors anew; the model's name is in it where the environment names another."""
+    if settings.embed_model and not same(settings.embed_model, bound.model_name):
+        return reindexing(path, f"--model {shlex.quote(bound.model_name)}")
+    return reindexing(path)
+
+
+def _moved(peer: Peer, values: dict[str, str | None], bound: Bound, command: Callable[[Path], str]) -> Moved:
     path = Path(os.fsdecode(peer.path))
     try:
         with Store.open(path) as other, other.reading() as db:
@@ -66,4 +76,4 @@ def _moved(peer: Peer, values: dict[str, str | None], bound: Bound) -> Moved:
         change(path, values)
     except (Error, OSError) as error:
         return Moved(peer.name, str(path), str(error))
-    return Moved(peer.name, str(path), "", reindexing(path) if foreign(theirs, bound.fingerprint) else "")
+    return Moved(peer.name, str(path), "", command(path) if foreign(theirs, bound.fingerprint) else "")

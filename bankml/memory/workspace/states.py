@@ -85,9 +85,9 @@ def state(peer: Peer, bound: Bound | None) -> State:
     return found
 
 
-def reindexing(path: Path) -> str:
+def reindexing(path: Path, what: str = "--vectors") -> str:
     """The command that makes the vectors of a store anew."""
-    return f"bankml reindex --vectors --db {shlex.quote(str(path))}"
+    return f"bankml reindex {what} --db {shlex.quote(str(path))}"
 
 
 def _unknown(peer: Peer) -> State:

@@ -1,1 +1,1 @@
-"""A store's records and passages in PostgreSQL, where a team finds them: `publish` puts them there, `Asked` asks."""
+"""A store's records and passages in PostgreSQL, where a team finds them: `publish` puts them there, `Shared` asks."""

@@ -10,6 +10,7 @@ from bankml.embedders.embedder import Floats
 from bankml.library.search.words import K1
 from bankml.publish.connection import Connection
 from bankml.publish.store import index, lexemes
+from bankml.publish.store.schema import Schema
 from bankml.publish.store.scope import Scope
 from bankml.publish.store.words import SCORE, Terms, first
 
@@ -36,13 +37,12 @@ class Found:
     score: float
 
 
-def settle(connection: Connection) -> None:
+def settle(connection: Connection, schema: Schema) -> None:
     """For a transaction that asks: plans are made for the very values, and none is compiled, which takes longer."""
-    for name, value in (
-        ("plan_cache_mode", "force_custom_plan"),
-        ("jit", "off"),
-        ("hnsw.iterative_scan", "strict_order"),
-    ):
+    settings = {"plan_cache_mode": "force_custom_plan", "jit": "off"}
+    if schema.iterative:  # an older pgvector, once it is loaded, refuses a setting that it has not
+        settings["hnsw.iterative_scan"] = "strict_order"
+    for name, value in settings.items():
         connection.execute("SELECT set_config(%s, %s, true)", (name, value))
 
 

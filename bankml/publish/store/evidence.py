@@ -10,7 +10,7 @@ from psycopg import sql
 from bankml.memory.recall.candidates import Best
 from bankml.publish.connection import Connection
 from bankml.publish.store import arms, index
-from bankml.publish.store.vectors import Asked
+from bankml.publish.store.vectors import Question
 from bankml.publish.store.words import SCORE, Terms
 
 PASSAGES: LiteralString = """
@@ -31,7 +31,7 @@ class Passages:
 
 
 def passages(
-    connection: Connection, stores: Sequence[int], numbers: dict[str, int], terms: Terms, asked: Asked, words: bool
+    connection: Connection, stores: Sequence[int], numbers: dict[str, int], terms: Terms, asked: Question, words: bool
 ) -> Passages:
     """Of the records that have `numbers` by id. `words`: whether that arm was asked."""
     query = sql.SQL(PASSAGES).format(score=sql.SQL(SCORE), cosine=_cosine(asked))
@@ -48,7 +48,7 @@ def passages(
     )
 
 
-def _cosine(asked: Asked) -> sql.Composed:
+def _cosine(asked: Question) -> sql.Composed:
     if asked.vector is None or asked.recipe is None:
         return sql.SQL("NULL::float8").format()
     dims = len(asked.vector)

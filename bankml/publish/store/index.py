@@ -6,7 +6,8 @@ which takes a fraction of what rows put in one by one would take; without them a
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import psycopg
@@ -30,7 +31,7 @@ WHERE indrelid = to_regclass('bankml_passages') AND relname LIKE 'bankml\\_passa
 
 
 @dataclass(frozen=True)
-class Wanted:
+class IndexWanted:
     """An index by its name; `kinds` that will do, the best first. `on`: what stands behind the kind."""
 
     name: str
@@ -54,10 +55,11 @@ def part(fingerprint: str, records: bool, table: str = "") -> sql.Composed:
     return sql.SQL("{}fingerprint = {} AND {}").format(sql.SQL(table), sql.Literal(fingerprint), kind)
 
 
-def drop(connection: Connection) -> None:
-    """All that `build` makes. Nobody can search the table from here until the transaction ends."""
+def drop(connection: Connection, kept: Collection[str] = ()) -> None:
+    """All that `build` makes, but what is named so. Nobody can search the table until the transaction ends."""
     for name, schema, *_ in _there(connection):
-        connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, name)))
+        if name not in kept:
+            connection.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, name)))
 
 
 def build(connection: Connection) -> tuple[str, float | None]:
@@ -76,6 +78,7 @@ def build(connection: Connection) -> tuple[str, float | None]:
                     there[each.name], built = _made(connection, each), True
             if built:
                 connection.execute("ANALYZE bankml_passages, bankml_records, bankml_terms")
+            _tidy(connection, {each.name for each in wanted})
         kinds = sorted({there[each.name] for each in wanted if each.name != WORDS})
         told = " and ".join(["gin", *kinds]) if kinds else "gin; none for vectors"
     except psycopg.Error as error:
@@ -83,8 +86,8 @@ def build(connection: Connection) -> tuple[str, float | None]:
     return told, time.monotonic() - started if built else None
 
 
-def _wanted(connection: Connection, schema: Schema) -> Iterator[Wanted]:
-    yield Wanted(WORDS, ("gin",), sql.SQL("(words) WITH (fastupdate = off)").format())
+def _wanted(connection: Connection, schema: Schema) -> Iterator[IndexWanted]:
+    yield IndexWanted(WORDS, ("gin",), sql.SQL("(words) WITH (fastupdate = off)").format())
     if not schema.column:
         return
     for fingerprint, dims in connection.execute(RECIPES).fetchall():
@@ -94,7 +97,7 @@ def _wanted(connection: Connection, schema: Schema) -> Iterator[Wanted]:
         kinds = ("diskann", "hnsw") if schema.vectorscale and dims <= VECTOR_DIMS else ("hnsw",)
         for records in (True, False):
             on = sql.SQL("(({}) {}) WHERE {}").format(column(dims), operators, part(fingerprint, records))
-            yield Wanted(name(fingerprint, records), kinds, on)
+            yield IndexWanted(name(fingerprint, records), kinds, on)
 
 
 def name(fingerprint: str, records: bool) -> str:
@@ -102,7 +105,7 @@ def name(fingerprint: str, records: bool) -> str:
     return f"bankml_passages_{fingerprint}_{'records' if records else 'documents'}"
 
 
-def _made(connection: Connection, wanted: Wanted) -> str:
+def _made(connection: Connection, wanted: IndexWanted) -> str:
     """The kind that it became. Raises psycopg.Error where none of them can be built."""
     for at, kind in enumerate(wanted.kinds, 1):
         try:
@@ -115,6 +118,12 @@ def _made(connection: Connection, wanted: Wanted) -> str:
             if at == len(wanted.kinds):
                 raise
     raise AssertionError("an index has a kind")
+
+
+def _tidy(connection: Connection, kept: Collection[str]) -> None:
+    """Without the indexes of recipes that no store has any more; where others use the table for long, another time."""
+    with suppress(psycopg.Error), connection.transaction():
+        drop(connection, kept)
 
 
 def _there(connection: Connection) -> list[tuple[str, str, str, bool]]:

@@ -1,13 +1,16 @@
 """How many of a store's own answers are among those of what was published of it: overlap@10.
 
-Queries are titles and sentences of what is in the store, the same in every run.
+Queries are titles and sentences of what is published of the store, the same in every run. They are sent to the
+database: nothing that is private, or was left out, may be among them.
 """
 
 import re
-from collections.abc import Collection, Hashable, Sequence
+import sqlite3
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
+from itertools import islice
 from statistics import fmean, median
 from time import perf_counter
 from typing import Any, Protocol
@@ -15,17 +18,18 @@ from typing import Any, Protocol
 from bankml.library.model import binding
 from bankml.library.search.searcher import Searcher
 from bankml.memory.recall.recaller import Recaller
+from bankml.publish.store.choice import Choice
 from bankml.publish.store.shared import Shared, shared
 from bankml.publish.store.writer import Progress
 from bankml.settings import Settings
 from bankml.store import Store
+from bankml.store.record import Record
 
 QUERIES, N = 50, 10
 SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 SHORTEST, LONGEST = 12, 200  # characters of a query
-RECORDS = "SELECT title, content FROM records WHERE status = 'active' AND namespace <> 'session' ORDER BY id"
-DOCUMENTS = """SELECT heading, text FROM chunks c JOIN documents d ON d.id = c.document_id WHERE d.type <> 'record'
-ORDER BY key LIMIT 1000"""
+DOCUMENTS = "SELECT document_id, heading, text FROM chunks ORDER BY key"
+MOST = 1000  # passages that queries are drawn from
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Overlap:
         )
 
 
-class Asked(Protocol):
+class Answers(Protocol):
     """One kind of answers, of both sides."""
 
     def own(self, query: str) -> Sequence[Hashable]:
@@ -68,16 +72,16 @@ class Asked(Protocol):
         """Those of the store's answers that were published."""
 
 
-def overlap(asked: Asked, queries: Sequence[str], progress: Progress | None = None) -> Overlap:
+def overlap(answers: Answers, queries: Sequence[str], progress: Progress | None = None) -> Overlap:
     """Of one kind of answers."""
     shares, here, there = list[float](), list[float](), list[float]()
     for done, query in enumerate(queries, 1):
         start = perf_counter()
-        own = asked.own(query)
+        own = answers.own(query)
         middle = perf_counter()
-        found = set(asked.published(query))
+        found = set(answers.published(query))
         end = perf_counter()
-        if possible := set(asked.there(own)):
+        if possible := set(answers.there(own)):
             shares.append(len(found & possible) / len(possible))
             here.append((middle - start) * 1e3)
             there.append((end - middle) * 1e3)
@@ -94,6 +98,7 @@ class Records:
 
     recaller: Recaller
     shared: Shared
+    chosen: frozenset[str]  # the ids that are published: the database is not told of others
 
     def own(self, query: str) -> Sequence[Hashable]:
         return [one.record.id for one in self.recaller.recall(query, N).results]
@@ -102,7 +107,7 @@ class Records:
         return [one.record.id for one in self.shared.recall(query, N).results]
 
     def there(self, answers: Sequence[Hashable]) -> Collection[Hashable]:
-        return self.shared.holders([str(id) for id in answers])
+        return self.shared.holders([str(id) for id in answers if id in self.chosen])
 
 
 @dataclass(frozen=True)
@@ -124,32 +129,51 @@ class Documents:
 
 def overlaps(
     store: Store,
+    choice: Choice,
     name: str,
     dsn: str | None = None,
     settings: Settings | None = None,
     model: str | None = None,
     count: int = QUERIES,
     progress: Progress | None = None,
+    asked: Sequence[str] = (),
 ) -> dict[str, Overlap]:
-    """Of the records and the documents of the store that is published as `name`.
+    """Of the records and the documents of the store that is published as `name`, by `choice`.
 
-    Raises as `shared`, `Recaller.recall` and `Searcher.search`.
+    `asked`: queries in place of those of the store's own. Raises as `shared`, `Recaller.recall` and `Searcher.search`.
     """
     settings = settings or Settings.read()
+    with store.reading() as db:
+        chosen = {each.id: each for each in choice.of_records(db)}
+        queries = asked or sample(of_records(chosen.values()), count)
+        of_others = asked or sample(of_documents(db, choice), count)
     choose = partial(binding.embedder, store, settings, model)
     with Searcher(store, choose) as searcher, shared(dsn, [name], settings, model) as published:
+        records = Records(Recaller(searcher), published, frozenset(chosen))
         return {
-            "records": overlap(Records(Recaller(searcher), published), sample(store, RECORDS, count), progress),
-            "documents": overlap(Documents(searcher, published), sample(store, DOCUMENTS, count), progress),
+            "records": overlap(records, queries, progress),
+            "documents": overlap(Documents(searcher, published), of_others, progress),
         }
 
 
-def sample(store: Store, query: str = RECORDS, count: int = QUERIES) -> list[str]:
+def of_records(records: Iterable[Record]) -> Iterator[str]:
+    """Titles and sentences of those that a query finds by itself."""
+    for each in records:
+        if each.status == "active" and each.namespace != "session":
+            yield from (each.title, *_sentence(each.content))
+
+
+def of_documents(db: sqlite3.Connection, choice: Choice) -> Iterator[str]:
+    """Headings and sentences of passages of documents that are published."""
+    documents = choice.of_documents(db)
+    passages = (row for row in db.execute(DOCUMENTS) if row[0] in documents)
+    for _, heading, text in islice(passages, MOST):
+        yield from (heading, *_sentence(text))
+
+
+def sample(texts: Iterable[str], count: int = QUERIES) -> list[str]:
     """As many queries at most, drawn by the digest of each."""
-    with store.reading() as db:
-        rows = db.execute(query).fetchall()
-    texts = dict.fromkeys(text for title, content in rows for text in (title, *_sentence(content)))
-    fitting = [text[:LONGEST] for text in texts if len(text) >= SHORTEST]
+    fitting = dict.fromkeys(text[:LONGEST] for text in texts if len(text) >= SHORTEST)
     return sorted(fitting, key=lambda text: sha256(text.encode("utf-8", "replace")).hexdigest())[:count]
 
 

@@ -18,7 +18,7 @@ from bankml.publish.store import arms, naming, words
 from bankml.publish.store.arms import Found
 from bankml.publish.store.evidence import Passages, passages
 from bankml.publish.store.scope import Scope
-from bankml.publish.store.vectors import Asked as Question
+from bankml.publish.store.vectors import Question
 from bankml.publish.store.words import Terms
 from bankml.store.record import Cited, Record
 from bankml.terms import tokens
@@ -40,7 +40,6 @@ def page(connection: Connection, stores: Sequence[int], asked: Asked, question: 
     Records of one id, as copies of a store have them, are one, as it was changed last.
     """
     scope = Scope(tuple(stores), asked.wanted)
-    arms.settle(connection)
     total, held, embedded = _passing(connection, scope, question)
     by_id = naming.by_id(connection, scope, asked.identifiers)
     if not total:

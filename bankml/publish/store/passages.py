@@ -13,7 +13,7 @@ from bankml.publish.connection import Connection
 from bankml.publish.store import arms, words
 from bankml.publish.store.listed import Listed
 from bankml.publish.store.scope import Scope
-from bankml.publish.store.vectors import Asked
+from bankml.publish.store.vectors import Question
 from bankml.publish.store.words import Terms
 from bankml.terms import tokens
 
@@ -31,10 +31,11 @@ class SharedHit(Hit):
     store: str = ""
 
 
-def search(connection: Connection, stores: Sequence[Listed], query: str, n: int, mode: str, question: Asked) -> Found:
+def search(
+    connection: Connection, stores: Sequence[Listed], query: str, n: int, mode: str, question: Question
+) -> Found:
     """The n best, in a transaction that sees one state of all stores; of one text in many places the best alone."""
     scope = Scope(tuple(store.number for store in stores))
-    arms.settle(connection)
     fingerprint = question.recipe.fingerprint if question.recipe else None
     row = connection.execute(COUNT, (fingerprint, list(scope.stores))).fetchone()
     total, embedded = row or (0, 0)
@@ -56,7 +57,7 @@ def search(connection: Connection, stores: Sequence[Listed], query: str, n: int,
 
 
 def _arms(
-    connection: Connection, scope: Scope, terms: Terms, question: Asked, mode: str, depth: int
+    connection: Connection, scope: Scope, terms: Terms, question: Question, mode: str, depth: int
 ) -> tuple[list[arms.Found], list[arms.Found]]:
     by_words = [] if mode == "meaning" else arms.by_words(connection, scope, terms, depth)
     if question.vector is None or question.recipe is None:
@@ -65,7 +66,7 @@ def _arms(
 
 
 def _fused(
-    both: tuple[list[arms.Found], list[arms.Found]], weight: float, mode: str, question: Asked
+    both: tuple[list[arms.Found], list[arms.Found]], weight: float, mode: str, question: Question
 ) -> list[tuple[Key, float]]:
     """Of both arms, or of the one there is."""
     if mode == "meaning" or question.vector is None:
@@ -133,7 +134,7 @@ def _hit(
     )
 
 
-def _told(question: Asked, mode: str, embedded: int, total: int, weight: float) -> str:
+def _told(question: Question, mode: str, embedded: int, total: int, weight: float) -> str:
     if question.vector is None or question.recipe is None:
         return (
             sentence.no_meaning(question.why) if mode == "meaning" else sentence.words_alone(words.NAME, question.why)

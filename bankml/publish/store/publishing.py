@@ -12,6 +12,7 @@ from bankml.publish.store.choice import Choice
 from bankml.publish.store.model import PublishedModel, published_model
 from bankml.publish.store.publication import Publication
 from bankml.publish.store.rows import PassageRow, passage_rows, record_rows
+from bankml.publish.store.storable import storable
 from bankml.publish.store.stored import Stored
 from bankml.publish.store.writer import Changes, Progress
 from bankml.settings import Settings
@@ -84,7 +85,7 @@ class Source:
             "documents": db.execute("SELECT count(*) FROM documents WHERE type != ?", (record.TYPE,)).fetchone()[0]
             - len(documents),
         }
-        row = Stored(config.store_id(db), store.path.stem, choice.private, choice.documents, model)
+        row = Stored(config.store_id(db), storable(store.path.stem), choice.private, choice.documents, model)
         return cls(db, bound, model, choice, records, documents, left_out, row)
 
     def passages(self, only: Collection[int] | None = None) -> Iterator[PassageRow]:

@@ -139,9 +139,18 @@ class Schema:
 
     @property
     def halves(self) -> bool:
-        """Whether pgvector has halfvec, which came with 0.7."""
+        """Whether pgvector has halfvec."""
+        return self._pgvector >= (0, 7)
+
+    @property
+    def iterative(self) -> bool:
+        """Whether pgvector goes on where a filter let too few of an index through."""
+        return self._pgvector >= (0, 8)
+
+    @property
+    def _pgvector(self) -> tuple[int, int]:
         found = re.match(r"(\d+)\.(\d+)", self.vector or "")
-        return found is not None and (int(found[1]), int(found[2])) >= (0, 7)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def look(connection: Connection) -> Schema:

@@ -11,19 +11,21 @@ from bankml.errors import UnavailableError
 from bankml.library.search.hit import Found
 from bankml.library.search.searcher import Mode, check
 from bankml.library.search.sentence import AS_ASKED
+from bankml.memory.recall.answered import Source, answered
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.judged import Calibration
 from bankml.memory.recall.page import Page
 from bankml.memory.recall.recalled import Recalled
-from bankml.memory.recall.recaller import Recaller
+from bankml.memory.recall.relevance import ALPHA, Fusion
+from bankml.memory.recall.wanted import Wanted, one_of
 from bankml.publish.connection import Connection, connect
-from bankml.publish.store import schema
+from bankml.publish.store import arms, schema
 from bankml.publish.store.listed import Listed, chosen, listed
 from bankml.publish.store.page import page
 from bankml.publish.store.passages import search
-from bankml.publish.store.vectors import NO_PGVECTOR, Vectors, chooser
-from bankml.publish.store.vectors import Asked as Question
+from bankml.publish.store.vectors import NO_PGVECTOR, Question, Vectors, chooser
 from bankml.settings import Settings
+from bankml.store.record import CATEGORIES
 
 HOLDERS = (
     "SELECT id, array_agg(store ORDER BY store) FROM bankml_records WHERE store = ANY(%s) AND id = ANY(%s) GROUP BY id"
@@ -31,10 +33,11 @@ HOLDERS = (
 PASSAGES = "SELECT id FROM bankml_passages WHERE store = ANY(%s) AND id = ANY(%s)"
 
 
-class Shared(Recaller):
+class Shared:
     """Stores that a database has, in one corpus, over one connection: for one thread at a time.
 
     Candidates are ranked in SQL, then by what ranks those of a store. Freshness is that of when a store was published.
+    `names`: of the stores; none: all. As `shared`.
     """
 
     def __init__(
@@ -44,13 +47,25 @@ class Shared(Recaller):
         vectors: Vectors,
         calibrated: Callable[[str], Calibration | None],
     ) -> None:
-        """`names`: of the stores; none: all. As `shared`."""
-        super().__init__(None, lambda record: record.freshness, calibrated)  # type: ignore[arg-type]  # as of `_page`
-        self._connection, self._names, self._vectors = connection, names, vectors
+        self._connection, self._names, self._vectors, self._calibrated = connection, names, vectors, calibrated
 
-    def recall(self, query: str, *arguments: Any, **options: Any) -> Recalled:
-        """As `Recaller.recall`; each result names its store as its repository."""
-        found = super().recall(query, *arguments, **options)
+    def recall(
+        self,
+        query: str,
+        n: int = 10,
+        mode: Mode = "fused",
+        fusion: Fusion = "convex",
+        *,
+        prefer: Sequence[str] = (),
+        root: bytes = b"",
+        **narrowed: Any,
+    ) -> Recalled:
+        """As `Recaller.recall`; each result names its store as its repository. `narrowed`: as of `Wanted.of`."""
+        preferred = one_of("category", prefer, CATEGORIES)
+        asked = Asked.of(query, n, mode, fusion, ALPHA, Wanted.of(**narrowed), preferred, root)
+        read = self._page(asked)
+        measured = self._calibrated(read.digest) if read.digest else None
+        found = answered(asked, [Source(read, lambda record: record.freshness, measured)])
         names = self.holders([one.record.id for one in found.results])
         results = [replace(one, repository=names.get(one.record.id, "")) for one in found.results]
         return replace(found, results=results)
@@ -67,7 +82,7 @@ class Shared(Recaller):
         numbers = [store.number for store in self._stores]
         return {id for (id,) in self._connection.execute(PASSAGES, (numbers, list(ids)))}
 
-    def _page(self, asked: Asked, wait: float | None) -> Page:
+    def _page(self, asked: Asked) -> Page:
         with self._connection.transaction():
             question = self._question(asked.query, asked.mode)
             return page(self._connection, [store.number for store in self._stores], asked, question)
@@ -75,6 +90,7 @@ class Shared(Recaller):
     def _question(self, query: str, mode: Mode) -> Question:
         """And which stores are asked, as they are in this transaction. Raises UnavailableError as `recall`."""
         found = schema.look(self._connection)
+        arms.settle(self._connection, found)
         self._stores = chosen(self._connection, listed(self._connection, found.version), self._names)
         if mode == "words":
             return Question(why=AS_ASKED)

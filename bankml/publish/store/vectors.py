@@ -19,7 +19,7 @@ Choose = Callable[[Recipe], Embedder]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """`recipe`: of the vectors that `vector` may be compared with. `why`: there is no vector."""
 
     vector: Floats | None = None
@@ -47,7 +47,7 @@ class Vectors:
         self._choose = choose
         self._known: dict[Recipe, Embedder | str] = {}
 
-    def of(self, query: str, stores: Sequence[Listed]) -> Asked:
+    def of(self, query: str, stores: Sequence[Listed]) -> Question:
         """The query's vector, or why there is none."""
         counts = Counter[Recipe]()
         for store in stores:
@@ -59,7 +59,7 @@ class Vectors:
             if not isinstance(found, str):
                 return self._asked(query, recipe, found)
             whys.append(found)
-        return Asked(why=" · ".join(dict.fromkeys(whys)) or NOT_EMBEDDED)
+        return Question(why=" · ".join(dict.fromkeys(whys)) or NOT_EMBEDDED)
 
     def close(self) -> None:
         """Lets go of the models."""
@@ -67,11 +67,11 @@ class Vectors:
             if not isinstance(found, str):
                 found.close()
 
-    def _asked(self, query: str, recipe: Recipe, embedder: Embedder) -> Asked:
+    def _asked(self, query: str, recipe: Recipe, embedder: Embedder) -> Question:
         try:
-            return Asked(embedder.embed([query], query=True)[0], recipe)
+            return Question(embedder.embed([query], query=True)[0], recipe)
         except Error as error:
-            return Asked(why=str(error))
+            return Question(why=str(error))
 
     def _embedder(self, recipe: Recipe) -> Embedder | str:
         """Or why there is none."""

@@ -1,5 +1,6 @@
 """Links are kept on both sides, and told where that cannot be."""
 
+import lzma
 import os
 import subprocess
 import sys
@@ -9,11 +10,13 @@ from shutil import copy
 import pytest
 
 from bankml.errors import InputError, StoreError
+from bankml.library.model.configuration import Configuration
 from bankml.memory.workspace import links
 from bankml.memory.workspace.repin import repin
 from bankml.memory.workspace.states import states
 from bankml.settings import Settings
 from bankml.store import Bound, Store, peers, vectors
+from tests.store.schemas import FOLDER
 
 
 @pytest.fixture
@@ -172,3 +175,79 @@ def test_a_repin_that_is_killed_is_finished_by_the_next(make, monkeypatch):
     assert [store.path.with_name("config.yaml").exists() for store in others] == [True, True, False]
     assert all(one.reindex for one in repin(own, Settings.read()))
     assert all("all-minilm-l6-v2" in store.path.with_name("config.yaml").read_text() for store in others)
+
+
+def test_a_repin_follows_the_stores_own_model_whatever_the_environment_or_config_asks_for(make, monkeypatch):
+    own, foreign = make("own"), make("api", "other", "1" * 16)
+    links.add(own, foreign.path)
+    monkeypatch.setenv("BANKML_EMBED_MODEL", "multilingual-e5-small")
+    own.path.with_name("config.yaml").write_text("search:\n  vector:\n    preset: bge-m3\n")  # not reindexed yet
+    (moved,) = repin(own, Settings.read())
+    assert "preset: all-minilm-l6-v2" in foreign.path.with_name("config.yaml").read_text()
+    assert moved.reindex == f"bankml reindex --model all-MiniLM-L6-v2 --db {foreign.path}"
+
+
+def test_a_repin_carries_the_pooling_along_and_takes_a_stale_one_away(make, tmp_path):
+    model = str(tmp_path / "a.gguf")
+    own, other = make("own", model), make("api", "other", "1" * 16)
+    links.add(own, other.path)
+    theirs = other.path.with_name("config.yaml")
+    own.path.with_name("config.yaml").write_text(
+        f"search.vector.preset: custom\nsearch.vector.model: {model}\nsearch.vector.pooling: cls\n"
+    )
+    theirs.write_text("search.vector.preset: custom\nsearch.vector.model: b\nsearch.vector.pooling: last\n")
+    repin(own, Settings.read())
+    assert Configuration.read(other.path).pooling_of(model) == "cls"
+    own.path.with_name("config.yaml").write_text(f"search.vector.preset: custom\nsearch.vector.model: {model}\n")
+    repin(own, Settings.read())
+    assert "pooling" not in theirs.read_text()
+    assert Configuration.read(other.path).vector_model == model
+
+
+def old(folder: Path) -> Path:
+    """A store of the first schema that was released."""
+    folder.mkdir()
+    (folder / "kb.db").write_bytes(lzma.decompress((FOLDER / "schema-1.db.xz").read_bytes()))
+    return folder / "kb.db"
+
+
+def test_a_store_of_an_older_bankml_is_linked_and_brought_to_this_ones_tables(make, tmp_path):
+    own, path = make("own"), old(tmp_path / "api")
+    assert links.add(own, path).mutual
+    with Store.open(path, read_only=True) as other:
+        assert names(other) == ["own"]
+
+
+def test_an_older_store_says_whether_it_may_be_written(make, tmp_path, monkeypatch):
+    own, path = make("own"), old(tmp_path / "api")
+    with pytest.raises(
+        StoreError, match=r"opened read only here: open it once with `bankml workspace list --db .*/api/kb.db`"
+    ):
+        Store.open(path, read_only=True)
+    monkeypatch.setattr("bankml.store.store.writable", lambda path: path == own.path)
+    with pytest.raises(StoreError, match="cannot be written here: copy it"):
+        links.add(own, path)
+
+
+def test_a_linked_store_that_became_older_than_bankml_is_told_with_what_brings_it_along(make, tmp_path):
+    """As after every release with another schema: nobody else's query writes to it."""
+    own, other = make("own"), make("api")
+    links.add(own, other.path)
+    other.close()
+    other.path.unlink()
+    other.path.parent.rmdir()
+    old(tmp_path / "api")
+    (state,) = states(own)
+    assert (state.state, f"bankml workspace list --db {other.path}" in state.why) == ("cannot be read", True)
+
+
+def test_what_fails_in_a_way_nobody_thought_of_is_a_state_too(make, monkeypatch):
+    own, other = make("own"), make("api")
+    links.add(own, other.path)
+
+    def broken(db) -> None:
+        raise ValueError("no\nnumber")
+
+    monkeypatch.setattr("bankml.memory.workspace.states.Counts.of", broken)
+    (state,) = states(own)
+    assert (state.state, state.why) == ("cannot be read", "it cannot be read (ValueError: no number)")

@@ -1,6 +1,8 @@
 """A store in a real PostgreSQL: what is there afterwards, whatever its texts hold and whoever is killed."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,15 +19,18 @@ from hypothesis import strategies as st
 from bankml import InputError, StoreError
 from bankml.embedders import choose
 from bankml.errors import LicenceError
+from bankml.library.model import binding
+from bankml.library.model.fingerprint import fingerprint
 from bankml.publish.store import publishing, writer
 from bankml.publish.store.choice import Choice
-from bankml.store import Assertion, Store, assertions, records
+from bankml.store import Assertion, Bound, Store, assertions, records
 from bankml.terms import tokens
 from oracle import seeded
 from tests.memory.remembered import record, remember
 from tests.postgres import rows
 from tests.publish.store.conftest import FACTS, add
 
+RECIPES = "SELECT fingerprint FROM bankml_stores WHERE embedded > 0"
 TABLES = ("stores", "records", "assertions", "passages", "terms")
 EVERYTHING = Choice(private=True)
 HOSTILE = (
@@ -360,6 +365,34 @@ def test_stores_of_two_widths_stand_in_one_table(dsn, filled, tmp_path_factory):
         dsn, "SELECT count(*) FROM pg_indexes WHERE tablename = 'bankml_passages' AND indexdef LIKE '%%hnsw%%'"
     )
     assert names[0][0] >= 4
+
+
+def test_indexes_of_a_recipe_that_no_store_has_any_more_go(dsn, filled, tmp_path_factory):
+    publish(filled, Choice(), dsn)
+    with Store.create(tmp_path_factory.mktemp("large") / "large.db") as large:
+        add(large, None, "/a.md", [f"Passage {number}" for number in range(20)])
+        publish(large, Choice(), dsn)  # of which so much stays that no index is dropped before rows are written
+    other = choose(name=seeded.tiny(tmp_path_factory.mktemp("other") / "other.gguf", hidden=128))
+    (before,) = rows(dsn, RECIPES)
+    with filled.writing() as db:
+        db.execute("DELETE FROM chunks_vec")
+        binding.bind(db, Bound(other.reference, other.dims, other.digest, fingerprint(other)))
+    remember(filled, other, record(0x30, "Anew"))
+    assert publish(filled, Choice(), dsn).index == "gin and hnsw"
+    (after,) = rows(dsn, RECIPES)
+    assert before != after
+    names = rows(dsn, "SELECT indexname FROM pg_indexes WHERE schemaname = current_schema() ORDER BY 1")
+    hnsw = [name for (name,) in names if re.fullmatch("bankml_passages_.*_(records|documents)", name)]
+    assert hnsw == [f"bankml_passages_{after[0]}_{kind}" for kind in ("documents", "records")]
+
+
+def test_a_file_whose_name_is_no_utf8(dsn, filled):
+    path = filled.path.with_name(os.fsdecode(b"caf\xe9.db"))
+    shutil.copy(filled.path, path)
+    with Store.open(path) as store:
+        assert publish(store, Choice(), dsn, dry_run=True).name == "caf\ufffd"
+        assert publish(store, Choice(), dsn).name == "caf\ufffd"
+        assert publish(store, Choice(), dsn, name="cafe").name == "cafe"
 
 
 def _fail(connection):

@@ -1,6 +1,7 @@
 """What a database answers of published stores, beside what the stores answer themselves."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -16,7 +17,7 @@ from bankml.memory.recall.wanted import Wanted
 from bankml.publish.connection import connect
 from bankml.publish.store import arms, index, publishing, schema
 from bankml.publish.store.choice import Choice
-from bankml.publish.store.overlap import DOCUMENTS, Documents, overlap, overlaps, sample
+from bankml.publish.store.overlap import Documents, of_documents, of_records, overlap, overlaps, sample
 from bankml.publish.store.scope import Scope
 from bankml.publish.store.shared import Shared, shared
 from bankml.publish.store.vectors import Vectors
@@ -86,12 +87,18 @@ def asking(connection, embedder, *names):
     return Shared(connection, names, Vectors(lambda recipe: embedder), lambda digest: measured)
 
 
+def sampled(store, count):
+    """Queries of all of its records."""
+    with store.reading() as db:
+        return sample(of_records(Choice(private=True).of_records(db)), count)
+
+
 def ids(found):
     return [one.record.id for one in found.results]
 
 
 def test_answers_are_those_of_the_store(place, team, minilm):
-    found = overlaps(team, "team", place, model=str(minilm), count=12)["records"]
+    found = overlaps(team, Choice(), "team", place, model=str(minilm), count=12)["records"]
     assert (found.queries, found.n) == (12, 10)
     assert found.mean >= 0.95
     assert found.least >= 0.7
@@ -104,7 +111,7 @@ def test_a_whole_store_gives_the_same_order_and_the_same_numbers(postgres, team,
     with connect(dsn, read_only=True) as connection:
         ask = asking(connection, minilm_embedder)
         for query in (
-            *sample(team, count=3),
+            *sampled(team, 3),
             "how are vectors kept in src/part7.py?",
             "rec_0000000000000007",
             "zzz vectors",
@@ -130,7 +137,7 @@ def test_a_whole_store_gives_the_same_order_and_the_same_numbers(postgres, team,
 def test_few_are_scored_first_and_all_where_that_may_not_be_enough(place, team, monkeypatch):
     with connect(place, read_only=True) as connection, connection.transaction():
         schema.look(connection)
-        for query in sample(team, count=10):
+        for query in sampled(team, 10):
             terms, scope = Terms.read(connection, query, (1,)), Scope((1,), _wanted())
             for k in (1, 2, 3, 10):
                 every = arms.by_words(connection, scope, terms, k)
@@ -188,6 +195,17 @@ def test_the_index_serves_the_query(place, team, minilm_embedder):
         ).format(index.part(fingerprint, True, "p."), index.column(384), index.query(384))
         plan = str(connection.execute(query, {"vector": arms.text(vector)}).fetchall())
     assert index.name(fingerprint, records=True) in plan
+
+
+@pytest.mark.parametrize(
+    ("version", "searched"), [("0.8.0", "strict_order"), ("1.0", "strict_order"), ("0.7.4", "off"), (None, "off")]
+)
+def test_a_setting_that_an_older_pgvector_has_not_is_left_alone(place, version, searched):
+    with connect(place, read_only=True) as connection, connection.transaction():
+        found = schema.look(connection)
+        connection.execute("SELECT '[1]'::vector")  # which loads it
+        arms.settle(connection, replace(found, vector=version))
+        assert connection.execute("SELECT current_setting('hnsw.iterative_scan')").fetchone() == (searched,)
 
 
 def test_several_stores_are_one_corpus_and_can_be_told_apart(place, tmp_path, minilm_embedder):
@@ -290,9 +308,11 @@ def test_documents_are_found_as_in_the_store(dsn, store, minilm_embedder, added)
         )
     remember(store, minilm_embedder, record(1, "A record", lines[0][:400]))
     publish(store, Choice(), dsn)
+    with store.reading() as db:
+        queries = sample(of_documents(db, Choice()), 5)
     with Searcher(store, lambda: minilm_embedder) as searcher, connect(dsn, read_only=True) as connection:
         asked = asking(connection, minilm_embedder)
-        for query in (*sample(store, DOCUMENTS, 5), "the bytes of a file", lines[0][:60]):
+        for query in (*queries, "the bytes of a file", lines[0][:60]):
             for mode in ("fused", "words", "meaning"):
                 here, there = searcher.search(query, 10, mode), asked.search(query, 10, mode)
                 assert [hit.text for hit in here.results] == [hit.text for hit in there.results]
@@ -306,5 +326,5 @@ def test_documents_are_found_as_in_the_store(dsn, store, minilm_embedder, added)
                     assert other.score == pytest.approx(one.score, abs=1e-4)
         assert asked.search("?!").results == []
         assert "63 passages" in asked.search("file").status
-        found = overlap(Documents(searcher, asked), sample(store, DOCUMENTS, 5))
+        found = overlap(Documents(searcher, asked), queries)
     assert found.mean == 1.0
