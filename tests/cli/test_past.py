@@ -36,7 +36,7 @@ def test_json_is_that_of_a_query_with_the_time(db: str, here: Callable) -> None:
 def test_the_last_line_says_how_narrow_it_is(db: str, here: Callable) -> None:
     *lines, last = here("query", "--db", db, "--as-of", "1970-01-03T01:00:00+01:00", "token").out.decode().splitlines()
     assert [line.split("\t") for line in lines] == [
-        [record_id(1), "uncalibrated (lexical-only)", "Token life", "for an hour"]
+        [record_id(1), "uncalibrated (lexical-only)", "Token life", "for an hour", ""]
     ]
     assert last == (
         "# 1 of 1 project records that said something at 1970-01-03T00:00:00.000000Z · BM25 (FTS5) alone · found by "
