@@ -17,7 +17,7 @@ from bankml.cli.progress import counted
 from bankml.evaluation import faq
 from bench import agent, aims, found, quotes, results
 from bench.aims import Aim, Run
-from bench.report import BUSY
+from bench.parts import fill, opening
 from bench.results import keep
 
 PARTS = ("found", "quotes", "agent")
@@ -49,16 +49,12 @@ def measure(options: argparse.Namespace, run: dict[str, Any]) -> None:
             "quotes": lambda: quotes.figures(list(found.MODELS), options.others, progress),
             "agent": lambda: agent.figures(options.records),
         }
-        for part in options.parts or PARTS:
-            print(f"{part} …", file=sys.stderr, flush=True)
-            run[part] = work[part]()
+        fill(run, work, options.parts or PARTS)
 
 
 def report(run: dict[str, Any]) -> str:
     """The tables of a run, each under its sentence."""
-    parts = [f"`make bench-memory`, {run['datetime'][:10]}, {run['machine']}; load {run['load'][0]:.1f} before."]
-    if run["load"][0] > BUSY:
-        parts.append("**The machine was busy: these times are too long.**")
+    parts = opening("make bench-memory", run)
     if "found" in run:
         parts += ["The FAQ's questions; times without embedding the query, which has lines of its own:"]
         parts += [found.table(run["found"])]

@@ -15,7 +15,8 @@ from typing import Any
 
 from bench import adding, aims, peers, quality, results, searches, upkeep
 from bench.aims import Aim, Run
-from bench.report import BUSY, markdown
+from bench.parts import fill, opening
+from bench.report import markdown
 from oracle import texts
 
 LARGEST = 100_000  # passages, of which the promises speak
@@ -88,16 +89,12 @@ def measure(options: argparse.Namespace, run: dict[str, Any]) -> None:
         "peers": lambda: [peers.figures(count, options.peers_python, options.languages) for count in options.peers],
         "quality": lambda: quality.figures(options.peers_python),
     }
-    for part in options.parts or PARTS:
-        print(f"{part} …", file=sys.stderr, flush=True)
-        run[part] = work[part]()
+    fill(run, work, options.parts or PARTS)
 
 
 def report(run: dict[str, Any]) -> str:
     """The tables of a run, each under its sentence."""
-    parts = [f"`python -m bench.library`, {run['datetime'][:10]}, {run['machine']}; load {run['load'][0]:.1f} before."]
-    if run["load"][0] > BUSY:
-        parts.append("**The machine was busy: these times are too long.**")
+    parts = opening("python -m bench.library", run)
     if "searches" in run:
         parts += ["Searches, medians (95th percentiles):", searches.table(run["searches"])]
         parts += ["Their stores:", searches.room(run["searches"])]
