@@ -46,7 +46,6 @@ def context(
     from bankml.library.search.searcher import Searcher
     from bankml.memory.context import BUDGET, pack
     from bankml.memory.cost import characters, counting
-    from bankml.memory.freshness import seen
     from bankml.memory.recall.recaller import Recaller
     from bankml.memory.root import here
 
@@ -57,7 +56,7 @@ def context(
         with Searcher(store, choose) as searcher:
             count = characters if tokenizer == Tokenizer.characters else counting(choose())
             budget = BUDGET if token_budget is None else token_budget
-            found = pack(Recaller(searcher, seen), query, task, budget, count, session, here())
+            found = pack(Recaller(searcher), query, task, budget, count, session, here())
     if json:
         write_json(found.object())
     else:

@@ -1,7 +1,7 @@
 """What an agent is handed for a task: constraints first, then what answers best, within a number of tokens."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -13,8 +13,8 @@ from bankml.memory.filling import Excluded, Filling
 from bankml.memory.recall.compact import CONTENT
 from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.recaller import Recaller
-from bankml.store import records
-from bankml.store.record import CATEGORIES, Namespace
+from bankml.store import Record, records
+from bankml.store.record import CATEGORIES, Freshness, Namespace
 
 CANDIDATES = 30  # ranked ones, beside the constraints
 NAMED = 20  # of those that rank behind them
@@ -129,21 +129,28 @@ def _pin(filling: Filling, recaller: Recaller, asked: str, root: bytes, project:
         filling.add(Entry.of(memory, root, found.marks))
     ranked = {memory.record.id for memory in found.results}
     rest = [each for each in every if each[0] not in ranked]
+    seen = recaller.look()
     for start in range(0, len(rest), BATCH):
-        _pin_newest(filling, recaller, rest[start : start + BATCH], root)
+        _pin_newest(filling, recaller, seen, rest[start : start + BATCH], root)
     if lacking := len(filling.excluded) - filling.duplicates:
         filling.say(f"{lacking:,} of {len(every):,} constraints left out: no room\n")
     return len(every) - len(filling.excluded), len(every)
 
 
-def _pin_newest(filling: Filling, recaller: Recaller, some: Sequence[_Constraint], root: bytes) -> None:
+def _pin_newest(
+    filling: Filling,
+    recaller: Recaller,
+    seen: Callable[[Record], Freshness],
+    some: Sequence[_Constraint],
+    root: bytes,
+) -> None:
     """Adds these, which answer nothing that was asked; of what cannot fit nothing more is read."""
     fitting = [id for id, title, content in some if filling.may_hold(least(id, title, content))]
     read = recaller.searcher.asked("", "words", None, lambda db, *_: records.several(db, fitting)) if fitting else []
     by_id = {record.id: record for record in read}
     for id, title, _ in some:
         if record := by_id.get(id):
-            memory = Memory(record, recaller.seen(record), "", "", None, None, 0.0, 0.0, None, None, "")
+            memory = Memory(record, seen(record), "", "", None, None, 0.0, 0.0, None, None, "")
             filling.add(Entry.of(memory, root))
         else:
             filling.leave(id, title, f"budget: it takes more than the {filling.left:,} tokens that are left")

@@ -20,7 +20,7 @@ from bankml.memory.recall.recalled import Memory, Recalled
 from bankml.memory.recall.recaller import Recaller
 from bankml.memory.recall.wanted import Wanted
 from bankml.store import assertions, records
-from bankml.store.record import Assertion, Record
+from bankml.store.record import Assertion, Freshness, Record
 from bankml.terms import tokens
 
 # An assertion holds from valid_from on, up to and without valid_to. Of assertions nothing is read but an index.
@@ -62,7 +62,8 @@ def as_of(
 
     found, held, marks = recaller.searcher.asked(query, "words", None, read)
     best = max((each.score for each in found), default=1.0)
-    results = [_memory(recaller, then, rank, best) for rank, then in enumerate(found, 1)]
+    seen = recaller.look()
+    results = [_memory(then, seen(then.record), rank, best) for rank, then in enumerate(found, 1)]
     return Recalled(results, _status(query, len(results), held, at), marks=marks)
 
 
@@ -97,10 +98,10 @@ def _then(db: sqlite3.Connection, document: int, at: int) -> Record:
     return replace(record, content=said.content, confidence=said.confidence)
 
 
-def _memory(recaller: Recaller, then: _Then, rank: int, best: float) -> Memory:
+def _memory(then: _Then, freshness: Freshness, rank: int, best: float) -> Memory:
     return Memory(
         record=then.record,
-        freshness=recaller.seen(then.record),
+        freshness=freshness,
         repository="",
         score=LEXICAL_ONLY,
         cosine=None,

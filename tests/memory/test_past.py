@@ -14,6 +14,7 @@ from bankml.lexical import Index
 from bankml.library.search.searcher import MOST, Searcher
 from bankml.memory import instant
 from bankml.memory import past as memory_past
+from bankml.memory.freshness import Look
 from bankml.memory.past import as_of, held
 from bankml.memory.recall.recalled import Recalled
 from bankml.memory.recall.recaller import Recaller
@@ -32,6 +33,21 @@ def past(store: Store, query: str, at: int, n: int = 10, **how) -> Recalled:
 
 def found(store: Store, query: str, at: int, n: int = 10, **how) -> list[tuple[str, str]]:
     return [(then.record.id, then.record.content) for then in past(store, query, at, n, **how).results]
+
+
+def test_one_look_sees_all_of_an_answer(store, monkeypatch):
+    looks: list[Look] = []
+
+    class Counted(Look):
+        def __init__(self) -> None:
+            super().__init__()
+            looks.append(self)
+
+    monkeypatch.setattr("bankml.memory.recall.recaller.Look", Counted)
+    for number in range(3):
+        write(store, number, f"Token {number}", [said("for an hour", 1)])
+    assert len(past(store, "token", 5).results) == 3
+    assert len(looks) == 1
 
 
 def test_it_says_what_was_held_then(store: Store) -> None:

@@ -62,10 +62,10 @@ class State:
         if not total:
             return Found([], sentence.sentence(0, 0, sentence.EMPTY), question.pending)
         allowed = documents = None  # passages of documents that pass, of all documents; None: every passage
-        if filters or records.exist(db):
+        if (remembered := records.exist(db)) or filters:
             with _timed(explained, "filters"):
                 allowed = self.passing(db, filters, filters.allowed)
-                documents = self.passing(db, Filters(), Filters().allowed) if records.exist(db) else None
+                documents = self.passing(db, Filters(), Filters().allowed) if remembered else None
         if documents is not None and not (total := len(documents)):
             return Found([], sentence.sentence(0, 0, sentence.NO_DOCUMENTS), question.pending)
         if filters and allowed is not None:

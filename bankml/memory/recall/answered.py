@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bankml.memory.freshness import Look
 from bankml.memory.recall import script, sentence
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.candidates import Candidates
@@ -23,12 +22,12 @@ QUOTED = 0.5  # of the query's terms, by idf: what holds fewer is not taken apar
 class Source:
     """A page of candidates. `repository`: "" for the asker's own, else a peer's name.
 
-    `seen`: a record's freshness now, no better than was said; None: by the files that it cites. `measured`: the
-    calibration of the model whose cosines these are.
+    `seen`: a record's freshness now, no better than was said. `measured`: the calibration of the model whose cosines
+    these are.
     """
 
     page: Page
-    seen: Callable[[Record], Freshness] | None = None
+    seen: Callable[[Record], Freshness]
     measured: Calibration | None = None
     repository: str = ""
 
@@ -88,14 +87,14 @@ def _best(asked: Asked, candidates: Mapping[str, _Candidate]) -> tuple[list[Rank
     look at all of them gives.
     """
     evidence = {id: _evidence(asked, each) for id, each in candidates.items()}
-    look, freshness = Look(), dict[str, Freshness]()
+    freshness: dict[str, Freshness] = {}
     while True:
         best = ranked(list(evidence.values()), asked.fusion, asked.alpha)[: asked.n]
         if not (unseen := [one.id for one in best if one.id not in freshness]):
             return best, freshness
         for id in unseen:
             of = candidates[id]
-            freshness[id] = (of.source.seen or look.seen)(of.record)
+            freshness[id] = of.source.seen(of.record)
             evidence[id] = replace(evidence[id], freshness=freshness[id])
 
 

@@ -6,7 +6,8 @@ from functools import partial
 from bankml.errors import MismatchError
 from bankml.library.search.asking import Question
 from bankml.library.search.searcher import Mode, Searcher
-from bankml.memory import calibration, freshness
+from bankml.memory import calibration
+from bankml.memory.freshness import Look
 from bankml.memory.recall.answered import Source, answered
 from bankml.memory.recall.asked import Asked
 from bankml.memory.recall.judged import Calibration
@@ -32,7 +33,6 @@ class Recaller:
         calibrated: Callable[[str], Calibration | None] | None = None,
     ) -> None:
         self.searcher = searcher
-        self.seen = seen or freshness.seen
         self._seen = seen
         self._calibrated = calibrated or _measured
 
@@ -68,6 +68,10 @@ class Recaller:
         asked = Asked.of(query, n, mode, fusion, alpha, wanted, one_of("category", prefer, CATEGORIES), root)
         return self._answered(asked, wait)
 
+    def look(self) -> Callable[[Record], Freshness]:
+        """What sees the records of one answer, of whose files it reads a bounded number of bytes in all."""
+        return self._seen or Look().seen
+
     def _answered(self, asked: Asked, wait: float | None) -> Recalled:
         return answered(asked, [self._source(self._page(asked, wait))])
 
@@ -82,7 +86,7 @@ class Recaller:
         return self.searcher.asked(asked.query, "words", wait, lambda db, state, _: read(db, state, by_words))
 
     def _source(self, read: Page, repository: str = "") -> Source:
-        return Source(read, self._seen, self._calibrated(read.digest) if read.digest else None, repository)
+        return Source(read, self.look(), self._calibrated(read.digest) if read.digest else None, repository)
 
 
 def _measured(digest: str) -> Calibration | None:

@@ -51,7 +51,7 @@ class Workspace(Recaller):
             listed = peers.listed(db)
         with self._lock:
             asking = [
-                (linked.peer.name, linked.ask(asked, own.question, self.seen, self._patience))
+                (linked.peer.name, linked.ask(asked, own.question, self.look(), self._patience))
                 for linked in self._followed(listed)
             ]
         self._wait([answer for _, answer in asking])
